@@ -1,0 +1,74 @@
+"""The numbers of the evolution strategy, checked where they enter."""
+
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, FiniteFloat, model_validator
+
+Schedule = Literal["cosine", "constant"]
+AlphaRule = Literal["constant", "proportional"]
+
+FEW_MEMBERS = 10
+_FP32_TINY = 2.0**-126
+_FP32_MAX = 2.0**127
+
+
+def _fits_fp32(value: float) -> float:
+    if value != 0.0 and not _FP32_TINY <= value <= _FP32_MAX:
+        raise ValueError(f"must be a normal fp32 number, got {value}")
+    return value
+
+
+Positive = Annotated[FiniteFloat, Field(gt=0), AfterValidator(_fits_fp32)]
+NotNegative = Annotated[FiniteFloat, Field(ge=0), AfterValidator(_fits_fp32)]
+
+
+class ESSettings(BaseModel):
+    """Settings of one run's evolution strategy; G, C, σ and α of the papers.
+
+    The defaults are the published ones for search at test time (Agentic-ESOpt).
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+    members: int = Field(default=10, ge=2)
+    """G: perturbed models per step, both signs of an antithetic pair counted."""
+
+    children: int = Field(default=1, ge=1)
+    """C: completions per member; the member's reward is their mean."""
+
+    sigma: Positive = 1e-3
+    """σ₀: standard deviation of the perturbation in the first generation, in weight units."""
+
+    sigma_end: NotNegative = 0.0
+    """σ_T: standard deviation in the last generation; without effect on a constant schedule."""
+
+    schedule: Schedule = "cosine"
+    """How σ goes from `sigma` to `sigma_end` over the generations."""
+
+    alpha: Positive = 5e-4
+    """α: length of an update, in weight units; the update is not divided by σ."""
+
+    alpha_rule: AlphaRule = "constant"
+    """Whether α stays (published) or shrinks with σ (α·σ_t/σ₀)."""
+
+    antithetic: bool = False
+    """Whether members 2j and 2j + 1 share direction j with opposite signs."""
+
+    @model_validator(mode="after")
+    def _consistent(self) -> "ESSettings":
+        if self.antithetic and self.members % 2:
+            raise ValueError(
+                f"antithetic members come in pairs: members must be even, got {self.members}; "
+                f"take {self.members + 1} or turn antithetic off"
+            )
+        if self.schedule == "cosine" and self.sigma_end > self.sigma:
+            raise ValueError(
+                f"the cosine schedule lowers sigma: sigma_end must not exceed sigma {self.sigma}, got {self.sigma_end}"
+            )
+        return self
+
+    def warnings(self) -> tuple[str, ...]:
+        """What is allowed but unwise about these settings, one sentence each."""
+        if self.members >= FEW_MEMBERS:
+            return ()
+        return (f"z-scores over {self.members} members are rough; {FEW_MEMBERS} or more are usual",)

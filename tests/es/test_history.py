@@ -1,0 +1,213 @@
+import json
+import logging
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from coevo import noise
+from coevo.errors import RunError
+from coevo.es import ESSettings, EvolutionStrategy, StepRecord, read_history, updates
+from coevo.interfaces import Update
+
+UNTIMED = settings(deadline=None)
+RUN = 2**64 - 59
+
+
+def a_step(rewards, *, strategy=None, antithetic=False, sigma=1e-3):
+    """One told step: its record before the weights move, and its update."""
+    strategy = strategy or EvolutionStrategy(ESSettings(antithetic=antithetic), RUN)
+    members = strategy.ask(sigma, len(rewards))
+    by_identity = dict(zip((member.identity for member in members), rewards, strict=True))
+    update = strategy.tell(by_identity)
+    return StepRecord.of(members, by_identity, update, generation=strategy.step // 2, operator="m1"), update
+
+
+def a_history(num_steps=4, seed=0):
+    """Records and updates of a run of several applied steps."""
+    strategy, rng = EvolutionStrategy(ESSettings(antithetic=True), RUN), np.random.default_rng(seed)
+    steps = [a_step(rng.standard_normal(6).tolist(), strategy=strategy) for _ in range(num_steps)]
+    return [record.after(7, applied=True) for record, _ in steps], [update for _, update in steps]
+
+
+def changed(record, **fields):
+    """The line of a record with some fields overwritten, whatever they are."""
+    return json.dumps(json.loads(record.to_line()) | fields) + "\n"
+
+
+@UNTIMED
+@given(
+    rewards=st.lists(st.floats(-1e9, 1e9), min_size=2, max_size=8),
+    sigma=st.floats(0, 1),
+    fingerprint=st.integers(0, 2**64 - 1),
+)
+def test_a_record_survives_its_line_to_the_last_bit(rewards, sigma, fingerprint):
+    """Written and read again, every number is the same float, and the update is the one that was applied."""
+    record, update = a_step(rewards, sigma=sigma)
+    record = record.after(fingerprint, applied=update is not None)
+    again = StepRecord.from_line(record.to_line())
+    assert again == record
+    assert again.update == update
+    assert again.rewards == tuple(rewards)
+    assert int(again.fingerprint, 16) == fingerprint
+    assert int(again.run_key, 16) == RUN
+
+
+@UNTIMED
+@given(st.lists(st.floats(width=32, allow_nan=False, allow_infinity=False), min_size=1, max_size=30))
+def test_every_fp32_value_survives(coefficients):
+    """The decimal text of a coefficient names one fp32 number: the smallest, the largest and minus zero too."""
+    count = len(coefficients)
+    record = StepRecord(
+        run_key="0" * 16,
+        step=0,
+        generation=0,
+        operator="m1",
+        sigma=0.5,
+        directions=range(count),
+        signs=[1] * count,
+        rewards=[0.0] * count,
+        coefficients=coefficients,
+    )
+    again = np.array(StepRecord.from_line(record.to_line()).coefficients, np.float32)
+    assert again.tobytes() == np.array(coefficients, np.float32).tobytes()
+
+
+def test_a_record_is_one_plain_json_line():
+    """One line, one flat object, standard JSON, with the versions of the record and of the noise."""
+    record, _ = a_step([1.0, 2.0])
+    line = record.after(255, applied=True).to_line()
+    assert line.count("\n") == 1
+    assert json.loads(line) == {
+        "schema_version": 1,
+        "noise_scheme": "coevo-noise-v1",
+        "run_key": "ffffffffffffffc5",
+        "step": 0,
+        "generation": 0,
+        "operator": "m1",
+        "sigma": float(np.float32(1e-3)),
+        "directions": [0, 1],
+        "signs": [1, 1],
+        "rewards": [1.0, 2.0],
+        "coefficients": [-float(np.float32(2.5e-4)), float(np.float32(2.5e-4))],
+        "applied": True,
+        "fingerprint": "00000000000000ff",
+    }
+
+
+def test_antithetic_members_share_a_coefficient():
+    """Directions and signs stand per member, coefficients per direction."""
+    record, update = a_step([1.0, 4.0, 2.0, 2.5], antithetic=True)
+    assert record.directions == (0, 0, 1, 1)
+    assert record.signs == (1, -1, 1, -1)
+    assert record.after(1, applied=True).update == update
+    assert len(record.coefficients) == 2
+
+
+def test_updates_are_those_of_the_applied_steps():
+    """A step that moved nothing (no spread, or a run that only samples) is in the history and not in the replay."""
+    records, expected = a_history()
+    strategy = EvolutionStrategy(ESSettings(), RUN, step=4)
+    still, _ = a_step([1.0, 1.0], strategy=strategy)
+    watched, _ = a_step([1.0, 2.0], strategy=strategy)
+    lines = [record.to_line() for record in [*records, still, watched]]
+    assert list(updates(lines)) == expected
+    assert [record.step for record in read_history(lines)] == [0, 1, 2, 3, 4, 5]
+
+
+def test_replay_reaches_the_weights_of_the_live_run():
+    """A file of a few lines rebuilds the trained weights bit for bit."""
+    records, moves = a_history()
+    live, replayed = np.ones(5000, np.float32), np.ones(5000, np.float32)
+    for weights, source in ((live, moves), (replayed, updates(record.to_line() for record in records))):
+        for update in source:
+            keys = [noise.direction_key(update.run_key, update.step, direction) for direction in update.directions]
+            noise.apply_update(weights, keys=keys, coefficients=update.coefficients, tensor=noise.tensor_key("w"))
+    assert (live != 1).any()
+    assert replayed.tobytes() == live.tobytes()
+
+
+def test_replay_consumes_the_record_and_not_the_rewards():
+    """Recorded coefficients win over what the rewards would give today."""
+    record, update = a_step([1.0, 2.0, 3.0])
+    line = changed(record.after(1, applied=True), rewards=[9.0, 9.0, -9.0])
+    assert list(updates([line])) == [update]
+
+
+def test_a_cut_off_last_line_is_left_out(caplog):
+    """After a kill the last line may be torn: it is dropped with a warning, the steps before it stand."""
+    records, expected = a_history()
+    lines = [record.to_line() for record in records]
+    with caplog.at_level(logging.WARNING):
+        assert list(updates([*lines[:3], lines[3][:-40]])) == expected[:3]
+    assert "history line 4 is cut off" in caplog.text
+
+
+def test_a_missing_last_newline_is_no_fault():
+    """A complete last record counts, with or without its newline, and so do blank lines."""
+    records, expected = a_history()
+    text = "\n".join(record.to_line() for record in records).rstrip()
+    assert list(updates(text.splitlines())) == expected
+
+
+@pytest.mark.parametrize(
+    ("fields", "text"),
+    [
+        ({"schema_version": 2}, "schema_version"),
+        ({"noise_scheme": "other"}, "noise_scheme"),
+        ({"run_key": "abc"}, "run_key"),
+        ({"sigma": 1e-3}, "sigma: .*exact in fp32, got 0.001"),
+        ({"coefficients": [0.1, 0.5, 0.5]}, "coefficients.0: .*exact in fp32, got 0.1"),
+        ({"coefficients": [1e39, 0.5, 0.5]}, "exact in fp32"),
+        ({"coefficients": [0.5]}, "one coefficient for each of 3 directions, got 1"),
+        ({"coefficients": []}, "an applied step needs its coefficients"),
+        ({"signs": [1, 1, 0]}, "signs.2"),
+        ({"rewards": [1.0]}, "one entry per member"),
+        ({"rewards": [1.0, 2.0, math.nan]}, "NaN is not JSON"),
+        ({"rewards": [1.0, 2.0, math.inf]}, "Infinity is not JSON"),
+        ({"extra": 1}, "extra"),
+    ],
+)
+def test_a_damaged_line_is_refused(fields, text):
+    """A record that is not exactly what was written is an error that names the line and the field."""
+    record, _ = a_step([1.0, 2.0, 4.0])
+    lines = [changed(record.after(1, applied=True), **fields)]
+    with pytest.raises(RunError, match=rf"history line 1: .*{text}"):
+        list(updates(lines))
+
+
+def test_a_torn_line_in_the_middle_is_refused():
+    """Only the last line can be torn by a kill; anywhere else updates would be lost."""
+    lines = [record.to_line() for record in a_history()[0]]
+    with pytest.raises(RunError, match="history line 2: expected one JSON object per line"):
+        read_history([lines[0], lines[1][:50], lines[2]])
+
+
+def test_mixed_or_shuffled_histories_are_refused():
+    """Steps of another run, repeated steps and steps out of order are not a history."""
+    records, _ = a_history()
+    lines = [record.to_line() for record in records]
+    with pytest.raises(RunError, match="line 2: expected a step of run ffffffffffffffc5, got run 0000000000000001"):
+        read_history([lines[0], changed(records[1], run_key=f"{1:016x}")])
+    with pytest.raises(RunError, match="line 2: expected a step after 0, got 0"):
+        read_history([lines[0], lines[0]])
+    with pytest.raises(RunError, match="line 3: expected a step after 2, got 1"):
+        read_history([lines[0], lines[2], lines[1]])
+
+
+def test_numbers_that_json_lacks_cannot_be_recorded():
+    """NaN and infinity are stopped when the record is made."""
+    record, _ = a_step([1.0, 2.0])
+    with pytest.raises(ValidationError, match="finite"):
+        StepRecord.model_validate(record.model_dump() | {"rewards": (1.0, math.nan)})
+
+
+def test_a_record_gives_the_update_type_of_the_engines():
+    """What replay hands to an engine is the same value the live run handed to it."""
+    record, update = a_step([1.0, 2.0])
+    assert isinstance(record.after(1, applied=True).update, Update)
+    assert record.after(1, applied=True).update == update
+    assert record.update is None
