@@ -181,7 +181,7 @@ def find_problem(name_or_path: str) -> ProblemFolder:
     as_path = Path(name_or_path)
     if (as_path / "problem.toml").is_file():
         return read_problem(as_path.resolve())
-    known = {}
+    known: dict[str, Path] = {}
     for path in problem_paths():
         known.setdefault(path.name, path)
     if name_or_path in known:

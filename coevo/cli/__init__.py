@@ -1,0 +1,34 @@
+"""The command line: one file per command, and the only place that prints.
+
+Exit codes: 0 done · 1 the job ran and failed its purpose · 2 bad input · 130 interrupted.
+"""
+
+import sys
+
+import typer
+
+from coevo.cli.evaluate import evaluate
+from coevo.cli.resume import resume
+from coevo.cli.search import search
+from coevo.errors import CoevoError
+
+app = typer.Typer(
+    help="Heuristic programs and the language model that writes them evolve together.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+app.command()(search)
+app.command()(resume)
+app.command()(evaluate)
+
+
+def main() -> None:
+    """Entry point of the `coevo` script: errors meant for the user become one line and exit code 2."""
+    try:
+        app()
+    except CoevoError as error:
+        sys.stderr.write(f"coevo: {' '.join(str(error).split())}\n")
+        sys.exit(2)
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -1,0 +1,1 @@
+"""How programs evolve: population, operators, renderers."""

@@ -1,0 +1,124 @@
+"""The live view of a search: what the events say, on one screen or, without a terminal, one line per generation."""
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from coevo.cli.summary import percent
+from coevo.content import find_problem
+from coevo.records.event_log import Event, Listener
+from coevo.searching.config import SearchConfig
+from coevo.searching.finish import gap
+
+
+class Tally:
+    """Numbers of the live view, kept up to date from events."""
+
+    def __init__(self, config: SearchConfig):
+        self.problem = find_problem(config.problem)
+        self.budget = config.budget
+        self.asked = self.children = self.valid = self.generation = self.generations = 0
+        self.best: float | None = None
+        self.reference: float | None = None
+        self.sigma: float | None = None
+        self.phase = "starting the model and the sandbox"
+        self.operators: dict[str, list[int]] = {}
+
+    def take(self, event: Event) -> None:
+        """Update from one event."""
+        handler = getattr(self, f"_on_{event['kind']}", None)
+        if handler is not None:
+            handler(event)
+
+    def _on_started(self, event: Event) -> None:
+        self.reference = event["reference"]
+        self.generations = len(event["generations"])
+
+    def _on_asked(self, event: Event) -> None:
+        self.asked += len(event["requests"])
+        self.generation = event["generation"]
+        self.phase = f"generation {event['generation']} of {self.generations}, operator {event['operator']}"
+
+    def _on_child(self, event: Event) -> None:
+        self.children += 1
+        ok = event["status"] == "ok"
+        self.valid += ok
+        counts = self.operators.setdefault(event["operator"], [0, 0])
+        counts[0] += 1
+        counts[1] += ok
+
+    def _on_verdict(self, event: Event) -> None:
+        if event["split"] != "search":
+            self.phase = f"measuring on {event['split']}"
+        elif event["cost"] is not None and (self.best is None or event["cost"] < self.best):
+            self.best = event["cost"]
+
+    def _on_step(self, event: Event) -> None:
+        self.sigma = event["sigma"]
+
+    @property
+    def objective(self) -> float | None:
+        """Best objective so far, own sense."""
+        return None if self.best is None else self.problem.sign() * self.best
+
+    @property
+    def gap(self) -> float | None:
+        """Gap of the best so far to the best known."""
+        return gap(self.problem, self.objective, self.reference)
+
+    def line(self) -> str:
+        """The state on one line."""
+        valid = percent(self.valid / self.children) if self.children else "–"
+        best = "–" if self.objective is None else f"{self.objective:.5f}"
+        sigma = "–" if self.sigma is None else f"{self.sigma:.2g}"
+        return (
+            f"{self.phase} · budget {self.asked}/{self.budget} · best {best} · gap {percent(self.gap)} · "
+            f"valid {valid} · σ {sigma}"
+        )
+
+
+class LiveScreen:
+    """The terminal's picture of a tally."""
+
+    def __init__(self, tally: Tally):
+        self._tally = tally
+        self._started = time.monotonic()
+
+    def __rich__(self) -> Group:
+        tally = self._tally
+        seconds = time.monotonic() - self._started
+        grid = Table.grid(padding=(0, 2))
+        rate = f"{tally.children / seconds:.1f}/s" if seconds > 0 else "–"
+        grid.add_row("budget", f"{tally.asked}/{tally.budget}", ProgressBar(tally.budget, tally.asked, width=30), rate)
+        best = "–" if tally.objective is None else f"{tally.objective:.5f}"
+        grid.add_row("best objective", best, f"gap {percent(tally.gap)}")
+        valid = percent(tally.valid / tally.children) if tally.children else "–"
+        per_operator = "  ".join(f"{name} {percent(ok / all_)}" for name, (all_, ok) in sorted(tally.operators.items()))
+        grid.add_row("valid", valid, Text(per_operator))
+        grid.add_row("σ", "–" if tally.sigma is None else f"{tally.sigma:.3g}")
+        return Group(Text(f"{tally.phase}  ({seconds:.0f} s)"), grid)
+
+
+@contextmanager
+def following(config: SearchConfig) -> Iterator[Listener]:
+    """Show a search's progress on standard error while the block runs; yields the listener to give it."""
+    tally = Tally(config)
+    console = Console(file=sys.stderr)
+    if console.is_terminal:
+        with Live(LiveScreen(tally), console=console, refresh_per_second=4, transient=False):
+            yield tally.take
+        return
+
+    def take_and_print(event: Event) -> None:
+        tally.take(event)
+        if event["kind"] == "generation":
+            console.print(tally.line(), markup=False, soft_wrap=True)
+
+    yield take_and_print

@@ -1,0 +1,111 @@
+"""`coevo search`: from a problem and a budget to a better heuristic."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+MODEL = "Model and engine"
+ES = "Evolution strategies"
+STOP = "Stopping"
+RUN = "Run"
+
+
+def search(
+    problem: Annotated[str, typer.Option(help="Name of a problem, or path of its folder.")] = "tsp",
+    budget: Annotated[int | None, typer.Option(help="Operator completions in all; never exceeded.  [200]")] = None,
+    method: Annotated[
+        str | None, typer.Option(help="eoh, or grammar (the embedded model's own training grammar).")
+    ] = None,
+    recipe: Annotated[str | None, typer.Option(help="Published settings: esopt-eoh-1000, esopt-eoh-2000.")] = None,
+    start: Annotated[
+        list[Path] | None, typer.Option(help="Your own heuristic, for the first population; repeatable.")
+    ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(help="embedded, a Hugging Face folder, or a downloaded hub name.", rich_help_panel=MODEL),
+    ] = None,
+    engine: Annotated[str | None, typer.Option(help="auto, torch or scripted.", rich_help_panel=MODEL)] = None,
+    max_tokens: Annotated[int | None, typer.Option(help="Longest completion.", rich_help_panel=MODEL)] = None,
+    temperature: Annotated[float | None, typer.Option(help="Sampling temperature.", rich_help_panel=MODEL)] = None,
+    es: Annotated[str | None, typer.Option(help="dense, or off for the frozen model.", rich_help_panel=ES)] = None,
+    members: Annotated[int | None, typer.Option(help="Perturbed models in a step.", rich_help_panel=ES)] = None,
+    children: Annotated[int | None, typer.Option(help="Children each of them writes.", rich_help_panel=ES)] = None,
+    sigma: Annotated[
+        float | None, typer.Option(help="First standard deviation of the noise.", rich_help_panel=ES)
+    ] = None,
+    sigma_end: Annotated[float | None, typer.Option(help="Last standard deviation.", rich_help_panel=ES)] = None,
+    schedule: Annotated[str | None, typer.Option(help="cosine or constant.", rich_help_panel=ES)] = None,
+    alpha: Annotated[float | None, typer.Option(help="Step size of the update.", rich_help_panel=ES)] = None,
+    alpha_rule: Annotated[str | None, typer.Option(help="constant or proportional (to σ).", rich_help_panel=ES)] = None,
+    antithetic: Annotated[bool | None, typer.Option(help="Mirror the members in pairs.", rich_help_panel=ES)] = None,
+    target: Annotated[float | None, typer.Option(help="Stop at this objective.", rich_help_panel=STOP)] = None,
+    patience: Annotated[
+        int | None, typer.Option(help="Stop after generations without progress.", rich_help_panel=STOP)
+    ] = None,
+    max_hours: Annotated[float | None, typer.Option(help="Stop after this wall time.", rich_help_panel=STOP)] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of everything random.  [0]", rich_help_panel=RUN)] = None,
+    workers: Annotated[int | None, typer.Option(help="Processes.  [one per core]", rich_help_panel=RUN)] = None,
+    runs_dir: Annotated[Path, typer.Option(help="Where run directories are made.", rich_help_panel=RUN)] = Path("runs"),
+    config: Annotated[Path | None, typer.Option(help="TOML file with any of these.", rich_help_panel=RUN)] = None,
+    unsafe_no_sandbox: Annotated[
+        bool | None, typer.Option("--unsafe-no-sandbox", help="Run candidates without bubblewrap.", rich_help_panel=RUN)
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show plan and prompts; ask no model.", rich_help_panel=RUN)
+    ] = False,
+    json: Annotated[
+        bool, typer.Option("--json", help="Result as JSON on standard output.", rich_help_panel=RUN)
+    ] = False,
+) -> None:
+    """Evolve a better heuristic, and the model that writes it."""
+    given = {
+        "problem": problem, "budget": budget, "method": method, "start": None if start is None else [str(file) for file in start],
+        "model": model, "engine": engine, "max_tokens": max_tokens, "temperature": temperature, "es": es,
+        "target": target, "patience": patience, "max_hours": max_hours, "seed": seed, "workers": workers,
+        "unsafe_no_sandbox": unsafe_no_sandbox,
+    }  # fmt: skip
+    strategy = {
+        "members": members, "children": children, "sigma": sigma, "sigma_end": sigma_end, "schedule": schedule,
+        "alpha": alpha, "alpha_rule": alpha_rule, "antithetic": antithetic,
+    }  # fmt: skip
+    values = _merge(_read_config(config), _present(given), _present(strategy))
+    if budget is None and recipe is None:
+        values.setdefault("budget", 200)
+
+    from coevo.cli.live import following
+    from coevo.cli.summary import print_dry_run, print_result
+    from coevo.searching.api import run_search
+    from coevo.searching.config import make_config
+
+    resolved = make_config(values, recipe)
+    if dry_run:
+        print_dry_run(resolved)
+        return
+    with following(resolved) as listener:
+        result = run_search(resolved, runs_dir=runs_dir, listeners=(listener,))
+    print_result(result, as_json=json)
+
+
+def _present(values: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in values.items() if value is not None}
+
+
+def _merge(file: dict[str, Any], given: dict[str, Any], strategy: dict[str, Any]) -> dict[str, Any]:
+    """Flags win over the file."""
+    return {**file, **given, "evolution_strategy": {**file.get("evolution_strategy", {}), **strategy}}
+
+
+def _read_config(file: Path | None) -> dict[str, Any]:
+    import tomllib
+
+    from coevo.errors import ConfigError
+
+    if file is None:
+        return {}
+    try:
+        values = tomllib.loads(file.read_text())
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ConfigError(f"expected a TOML file for --config at {file}, got: {error}") from error
+    values.pop("schema_version", None)
+    return values

@@ -1,0 +1,73 @@
+"""What a search prints when it is done, and what a dry run shows."""
+
+import sys
+from pathlib import Path
+
+import typer
+from rich.console import Console
+from rich.syntax import Syntax
+from rich.table import Table
+
+from coevo.searching.config import SearchConfig
+from coevo.searching.result import SearchResult, SplitResult
+
+
+def console() -> Console:
+    """Standard output, as rich writes it."""
+    return Console(file=sys.stdout)
+
+
+def percent(fraction: float | None) -> str:
+    """A fraction in per cent, or a dash."""
+    return "–" if fraction is None else f"{100 * fraction:.2f} %"
+
+
+def print_result(result: SearchResult, *, as_json: bool) -> None:
+    """Print a result; exits with 1 if the search found nothing valid."""
+    if as_json:
+        typer.echo(result.model_dump_json())
+    elif result.best is None:
+        console().print("No valid candidate. Most frequent failures:", markup=False)
+        for failure in result.failures:
+            console().print(f"  {failure}", markup=False, soft_wrap=True)
+        console().print(f"run: {result.run}", markup=False, soft_wrap=True)
+    else:
+        _print_best(result)
+    if result.best is None:
+        raise typer.Exit(1)
+
+
+def _print_best(result: SearchResult) -> None:
+    out = console()
+    out.print(Syntax((Path(result.run) / "best.py").read_text(), "python", background_color="default"))
+    table = Table(title="mean objective (gap to best known)", title_justify="left")
+    splits = list(result.splits)
+    table.add_column("heuristic")
+    for split in splits:
+        table.add_column(split, justify="right")
+    for name, row in {"best": result.splits, **result.comparisons}.items():
+        table.add_row(name.replace("_", " "), *(_cell(row[split]) for split in splits))
+    out.print(table)
+    budget = result.budget
+    out.print(
+        f"{result.status}: {budget.operator} of {budget.planned} completions, {result.wall_s:.0f} s, "
+        f"model fingerprint {result.fingerprint}",
+        markup=False,
+    )
+    out.print(f"run: {result.run}", markup=False, soft_wrap=True)
+
+
+def _cell(value: SplitResult) -> str:
+    return "failed" if value.objective is None else f"{value.objective:.4f} ({percent(value.gap)})"
+
+
+def print_dry_run(config: SearchConfig) -> None:
+    """Show what a search would do: its plan and the prompt of each operator, with the baselines as parents."""
+    from coevo.searching.preview import preview
+
+    out = console()
+    shown = preview(config)
+    out.print(shown.plan, markup=False, soft_wrap=True)
+    for name, prompt in shown.prompts.items():
+        out.rule(name, align="left")
+        out.print(prompt, markup=False, highlight=False, soft_wrap=True)

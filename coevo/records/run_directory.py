@@ -1,0 +1,154 @@
+"""The run directory: where a run writes, and the only place that knows its file names.
+
+config.toml  environment.json  events.jsonl  candidates/<identity>.py  es/history.jsonl  best.py  result.json
+"""
+
+import json
+import tomllib
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from coevo.candidate import Candidate
+from coevo.errors import RunError
+from coevo.records.event_log import EventLog, Listener
+from coevo.records.files import write_json, write_text
+
+SCHEMA_VERSION = 1
+
+
+class RunDirectory:
+    """Paths and whole-file writes of one run."""
+
+    def __init__(self, path: Path):
+        self.path = path
+
+    @classmethod
+    def create(cls, runs_dir: Path, name: str, config: Mapping[str, Any]) -> "RunDirectory":
+        """Make a new directory `runs_dir/name-<UTC time>` (with a counter if taken) and write its config.
+
+        Raises:
+            RunError: If the directory cannot be made.
+        """
+        stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
+        try:
+            runs_dir.mkdir(parents=True, exist_ok=True)
+            path = _first_free(runs_dir, f"{name}-{stamp}")
+        except OSError as error:
+            raise RunError(f"expected a directory to write runs to at {runs_dir}, got: {error.strerror}") from error
+        (path / "candidates").mkdir()
+        (path / "es").mkdir()
+        write_text(path / "config.toml", to_toml({"schema_version": SCHEMA_VERSION, **config}))
+        return cls(path)
+
+    @classmethod
+    def open(cls, path: Path) -> "RunDirectory":
+        """An existing run.
+
+        Raises:
+            RunError: If the path is not a run directory.
+        """
+        if not (path / "config.toml").is_file():
+            raise RunError(
+                f"expected a run directory (with config.toml and events.jsonl), got {path}"
+                f"{'' if path.exists() else ', which does not exist'}; runs are written under --runs-dir"
+            )
+        return cls(path)
+
+    def config(self) -> dict[str, Any]:
+        """The resolved configuration, without the schema version.
+
+        Raises:
+            RunError: If it does not parse or was written by another version.
+        """
+        file = self.path / "config.toml"
+        try:
+            values = tomllib.loads(file.read_text())
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise RunError(f"{file} is not valid TOML: {error}") from error
+        version = values.pop("schema_version", None)
+        if version != SCHEMA_VERSION:
+            raise RunError(
+                f"{file}: expected schema_version {SCHEMA_VERSION}, got {version}; use the coevo that wrote it"
+            )
+        return values
+
+    def open_log(self, now: Callable[[], float], listeners: tuple[Listener, ...] = ()) -> EventLog:
+        """The event log, locked for this process."""
+        return EventLog(self.events, now=now, listeners=listeners)
+
+    @property
+    def events(self) -> Path:
+        """The event log's file."""
+        return self.path / "events.jsonl"
+
+    @property
+    def history(self) -> Path:
+        """The ES history's file: one line per step."""
+        return self.path / "es" / "history.jsonl"
+
+    def save_candidate(self, candidate: Candidate) -> None:
+        """Keep a candidate's source under its identity; does nothing if it is there."""
+        file = self.path / "candidates" / f"{candidate.identity}.py"
+        if not file.exists():
+            write_text(file, candidate.code)
+
+    def save_step(self, step: int, line: str) -> None:
+        """Append a step to the ES history; one that is there is kept, and a torn last line is replaced."""
+        known = self.history.read_text().splitlines(keepends=True) if self.history.exists() else []
+        if known and not known[-1].endswith("\n"):
+            write_text(self.history, "".join(known := known[:-1]))
+        if step >= len(known):
+            with self.history.open("a") as file:
+                file.write(line)
+
+    def save_environment(self, environment: Mapping[str, Any]) -> None:
+        """Write what the run ran on; an existing one is kept, since that one started the run."""
+        file = self.path / "environment.json"
+        if not file.exists():
+            write_json(file, {"schema_version": SCHEMA_VERSION, **environment})
+
+    def save_result(self, result: Mapping[str, Any], best: Candidate | None) -> None:
+        """Write `result.json`, and `best.py` if there is one."""
+        if best is not None:
+            write_text(self.path / "best.py", best.code)
+        write_json(self.path / "result.json", {"schema_version": SCHEMA_VERSION, **result})
+
+    def result(self) -> dict[str, Any] | None:
+        """The result, or None while there is none.
+
+        Raises:
+            RunError: If the file is not valid JSON.
+        """
+        file = self.path / "result.json"
+        if not file.is_file():
+            return None
+        try:
+            return dict(json.loads(file.read_text()))
+        except ValueError as error:
+            raise RunError(f"{file} is not valid JSON: {error}") from error
+
+
+def _first_free(runs_dir: Path, name: str) -> Path:
+    for attempt in range(1, 1000):
+        path = runs_dir / (name if attempt == 1 else f"{name}-{attempt}")
+        try:
+            path.mkdir()
+        except FileExistsError:
+            continue
+        return path
+    raise RunError(f"expected a free name like {name} in {runs_dir}, found 999 taken")
+
+
+def to_toml(values: Mapping[str, Any]) -> str:
+    """A flat mapping of strings, numbers, booleans and lists of these as TOML; None is left out, tables follow last."""
+    lines, tables = [], []
+    for key, value in values.items():
+        if isinstance(value, Mapping):
+            tables.append(f"\n[{key}]\n{to_toml(value)}")
+        elif value is not None:
+            # JSON's numbers, booleans and arrays are TOML's too, and so are its strings but for a bare DEL
+            text = json.dumps(value, ensure_ascii=False, allow_nan=False).replace("\x7f", "\\u007f")
+            lines.append(f"{key} = {text}\n")
+    return "".join(lines + tables)

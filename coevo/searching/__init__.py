@@ -1,0 +1,1 @@
+"""The test-time loop: search for a heuristic while the model that writes it evolves."""

@@ -1,0 +1,189 @@
+"""Start a search, or go on with one: the functions behind the commands and the Python API."""
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from coevo import __version__
+from coevo.errors import ConfigError, RunError
+from coevo.records.environment import describe_environment
+from coevo.records.event_log import SCHEMA_VERSION, Event, Listener, read_events
+from coevo.records.run_directory import RunDirectory
+from coevo.searching.assemble import assembled
+from coevo.searching.config import SearchConfig, absolute, make_config
+from coevo.searching.finish import reference_means, report
+from coevo.searching.loop import Search, evolve
+from coevo.searching.result import SearchResult
+
+FINAL = frozenset({"done", "target", "patience", "time", "no-valid-candidate"})
+
+
+def search(
+    problem: str = "tsp",
+    *,
+    budget: int | None = None,
+    recipe: str | None = None,
+    runs_dir: str | Path = "runs",
+    **options: Any,
+) -> SearchResult:
+    """Search for a better heuristic: `coevo search` as a function.
+
+    Args:
+        problem: Name of a problem, or path of its folder.
+        budget: Operator completions in all; 200 unless a recipe says otherwise.
+        recipe: Name of published settings.
+        runs_dir: Where the run directory is made.
+        options: Any other field of `SearchConfig`, e.g. `seed=1`, `es="off"`, `evolution_strategy={"sigma": 0.01}`.
+
+    Returns:
+        The result, as in the run's `result.json`.
+
+    Raises:
+        CoevoError: If an input cannot be used; nothing has been written then.
+    """
+    values = {"problem": problem, **options}
+    if budget is not None or recipe is None:
+        values["budget"] = 200 if budget is None else budget
+    return run_search(make_config(values, recipe), runs_dir=Path(runs_dir))
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A run on disk. `result` is None while there is none."""
+
+    path: Path
+    config: SearchConfig
+    result: SearchResult | None
+
+    def events(self) -> Iterator[Event]:
+        """The run's events, in order."""
+        return read_events(RunDirectory(self.path).events)
+
+
+def load_run(path: str | Path) -> Run:
+    """Read a run directory without locking it.
+
+    Raises:
+        RunError: If it is not one, or was written by another version.
+    """
+    directory = RunDirectory.open(Path(path))
+    result = directory.result()
+    if result is not None:
+        result.pop("schema_version")
+    return Run(directory.path, config_of(directory.path), SearchResult.model_validate(result) if result else None)
+
+
+def config_of(run: Path) -> SearchConfig:
+    """The configuration a run was started with.
+
+    Raises:
+        RunError: If `run` is not a run directory or its configuration does not fit this version.
+    """
+    try:
+        return make_config(RunDirectory.open(run).config())
+    except ConfigError as error:
+        raise RunError(f"{run / 'config.toml'}: {error}") from error
+
+
+def run_search(config: SearchConfig, *, runs_dir: Path, listeners: tuple[Listener, ...] = ()) -> SearchResult:
+    """Run a search in a new run directory.
+
+    Args:
+        config: What to search, with which model, for how long.
+        runs_dir: Where the run directory is made.
+        listeners: Called with every event.
+
+    Raises:
+        CoevoError: If an input cannot be used; nothing has been written then.
+        KeyboardInterrupt: Passed on after the run has been closed; `resume_search` goes on with it.
+    """
+    config = absolute(config)
+    name = f"{Path(config.problem).name}-s{config.seed}"
+
+    def create() -> RunDirectory:
+        return RunDirectory.create(runs_dir, name, config.model_dump(mode="json"))
+
+    return _run(config, create, listeners)
+
+
+def resume_search(run: Path, *, listeners: tuple[Listener, ...] = ()) -> SearchResult:
+    """Go on with a run that was interrupted or killed; the result of a finished run is returned as it is.
+
+    Raises:
+        RunError: If `run` is not a run directory, is in use, or no longer reproduces its own past.
+    """
+    loaded = load_run(run)
+    if loaded.result is not None and loaded.result.status in FINAL:
+        return loaded.result
+    return _run(loaded.config, lambda: RunDirectory(loaded.path), listeners)
+
+
+def _run(
+    config: SearchConfig, open_directory: Callable[[], RunDirectory], listeners: tuple[Listener, ...]
+) -> SearchResult:
+    started = time.monotonic()
+    with assembled(config, open_directory, listeners) as (search, directory):
+        directory.save_environment(describe_environment())
+        try:
+            search.log.emit("started", **_opening(search))
+            outcome = evolve(search)
+            findings = report(search.problem, outcome.population, search.examiner)
+        except KeyboardInterrupt:
+            directory.save_result(_closing(search, directory, started, "interrupted"), None)
+            raise
+        search.log.emit("finished", status=outcome.status, best=findings.best.candidate if findings.best else None)
+        result = SearchResult.model_validate(
+            {
+                **_closing(search, directory, started, outcome.status),
+                "best": findings.best,
+                "splits": findings.splits,
+                "comparisons": findings.comparisons,
+                "failures": outcome.failures,
+            }
+        )
+        directory.save_result(result.model_dump(mode="json"), findings.candidate)
+    return result
+
+
+def _opening(search: Search) -> dict[str, Any]:
+    """What a run must find unchanged when it is resumed."""
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "version": __version__,
+        "problem": search.problem.spec.name,
+        "fingerprint": f"{search.learner.fingerprint():016x}",
+        "first": search.plan.first,
+        "generations": [dict(counts) for counts in search.plan.generations],
+        "reference": reference_means(search.problem, ["search"]).get("search"),
+    }
+
+
+def _closing(search: Search, directory: RunDirectory, started: float, status: str) -> dict[str, Any]:
+    """The part of a result that an interrupted run has too; its best is the best recorded so far."""
+    asked, on_top, best = 0, 0, None
+    for event in read_events(directory.events):
+        if event["kind"] == "asked":
+            on_top_too = event["generation"] == 0 and not search.config.charge_first
+            asked += 0 if on_top_too else len(event["requests"])
+            on_top += len(event["requests"]) if on_top_too else 0
+        elif _is_better(event, best):
+            best = {key: event[key] for key in ("candidate", "cost", "objective")}
+    return {
+        "status": status,
+        "best": best,
+        "splits": {},
+        "comparisons": {},
+        "budget": {"operator": asked, "on_top": on_top, "skill": 0, "planned": search.plan.charged},
+        "fingerprint": f"{search.learner.fingerprint():016x}",
+        "wall_s": round(time.monotonic() - started, 3),
+        "run": str(directory.path),
+    }
+
+
+def _is_better(event: Event, best: dict[str, Any] | None) -> bool:
+    """Whether an event is a verdict on the search split that beats the best so far."""
+    if event["kind"] != "verdict" or event["split"] != "search" or event["cost"] is None:
+        return False
+    return best is None or event["cost"] < best["cost"]

@@ -1,0 +1,119 @@
+"""From a configuration to the parts of a search: pure wiring, no decisions of the method."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from coevo.candidate import Candidate
+from coevo.content import ProblemFolder, find_problem
+from coevo.engines.loading import read_model_card, resolve_model
+from coevo.errors import ConfigError, ContentError
+from coevo.evaluation import EvaluationPool
+from coevo.evolution.operators import load_operators
+from coevo.evolution.renderers import RendererName, renderer_named
+from coevo.interfaces import Engine
+from coevo.records.event_log import Listener
+from coevo.records.run_directory import RunDirectory
+from coevo.searching.brood import Nursery
+from coevo.searching.config import OPERATORS, SearchConfig
+from coevo.searching.examiner import Examiner
+from coevo.searching.learning import Learner
+from coevo.searching.loop import Search
+from coevo.searching.plan import plan
+from coevo.searching.stopping import StopRule
+
+
+@contextmanager
+def assembled(
+    config: SearchConfig, open_directory: Callable[[], RunDirectory], listeners: tuple[Listener, ...] = ()
+) -> Iterator[tuple[Search, RunDirectory]]:
+    """The parts of a search; everything is stopped and flushed on the way out.
+
+    The run directory is opened last, so that bad input of any kind leaves nothing on disk.
+
+    Raises:
+        CoevoError: If a part cannot be had; nothing has been asked or charged then.
+    """
+    problem = find_problem(config.problem)
+    operators = load_operators(("i1", *OPERATORS))
+    start = tuple(read_heuristic(Path(file), problem) for file in config.start)
+    the_plan = plan(config, frozenset(name for name in OPERATORS if operators[name].evolves_model))
+    with ExitStack() as stack:
+        engine, renderer = start_engine(config)
+        stack.callback(engine.close)
+        pool = stack.enter_context(EvaluationPool(problem, workers=config.workers, unsafe=config.unsafe_no_sandbox))
+        check_baselines(problem, pool)
+        directory = open_directory()
+        log = stack.enter_context(directory.open_log(time.time, listeners))
+        examiner = Examiner(pool, log, directory)
+        yield (
+            Search(
+                config=config,
+                problem=problem,
+                plan=the_plan,
+                operators=operators,
+                nursery=Nursery(problem, engine, renderer_named(renderer), log, examiner),
+                examiner=examiner,
+                learner=Learner(config, len(the_plan.generations), engine, log, directory),
+                log=log,
+                stop=StopRule(config, problem.sign(), time.monotonic, log.recorded),
+                start=start,
+            ),
+            directory,
+        )
+
+
+def start_engine(config: SearchConfig) -> tuple[Engine, RendererName]:
+    """The engine a configuration names, and the renderer its model reads.
+
+    Raises:
+        ModelError: If the model cannot be loaded.
+        ConfigError: If method and engine do not go together.
+    """
+    if config.method == "grammar":
+        if config.engine == "scripted":
+            raise ConfigError("--method grammar asks no engine; expected --engine auto, got --engine scripted")
+        from coevo.engines.embedded.grammar_engine import GrammarEngine
+
+        return GrammarEngine(), "slots"
+    if config.engine == "scripted":
+        from coevo.engines.scripted import ScriptedEngine
+
+        return ScriptedEngine.from_file(Path(config.model)), "plain"
+    from coevo.engines.torch_engine import TorchEngine
+
+    folder = resolve_model(config.model)
+    renderer = read_model_card(folder).renderer
+    return TorchEngine(folder, workers=config.workers, chat=renderer == "chat"), renderer
+
+
+def check_baselines(problem: ProblemFolder, pool: EvaluationPool) -> None:
+    """Refuse a problem whose own baselines fail: then nothing a model writes could be judged.
+
+    Raises:
+        ContentError: Naming the file and how it fails.
+    """
+    verdicts = {name: pool.submit(code) for name, code in problem.baselines().items()}
+    for name, future in verdicts.items():
+        verdict = future.result()
+        if not verdict.is_ok:
+            raise ContentError(
+                f"expected the baseline {problem.path / 'baselines' / name}.py to solve the search split, "
+                f"got {verdict.status}: {verdict.detail}"
+            )
+
+
+def read_heuristic(file: Path, problem: ProblemFolder) -> Candidate:
+    """A heuristic file of the user's.
+
+    Raises:
+        ContentError: If it is missing or not text.
+    """
+    try:
+        return Candidate(file.read_text(), operator="start")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "not UTF-8 text"
+        raise ContentError(
+            f"expected a Python file that defines {problem.spec.heuristic.function} at {file}, got: {reason}"
+        ) from error

@@ -1,0 +1,108 @@
+"""Everything that decides a search, resolved: what `config.toml` in a run directory holds."""
+
+import os
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from coevo.content import explain
+from coevo.errors import ConfigError
+from coevo.es.settings import ESSettings
+
+OPERATORS = ("e1", "e2", "m1", "m2")
+"""The operators of a generation, in order (EoH, arXiv:2401.02051); i1 makes the first population."""
+
+
+class SearchConfig(BaseModel):
+    """One search. Costs are minimised, rewards maximised."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+    problem: str = "tsp"
+    """Name of a problem, or path of its folder."""
+    budget: int = Field(ge=1)
+    """Operator completions, valid or not; never exceeded."""
+    method: Literal["eoh", "grammar"] = "eoh"
+    """Who writes: a language model in an EoH loop, or the embedded model's own training grammar (a control)."""
+    start: tuple[str, ...] = ()
+    """Files with heuristics of the user's for the first population."""
+    model: str = "embedded"
+    """"embedded", a Hugging Face folder, the name of a downloaded model, or a script of the scripted engine."""
+    engine: Literal["auto", "torch", "scripted"] = "auto"
+    """What completes text; "auto" is torch."""
+    es: Literal["dense", "off"] = "dense"
+    """Whether evolution strategies perturb and update all weights at the operators that evolve the model."""
+    evolution_strategy: ESSettings = ESSettings(children=2)
+    """σ, α, members and children per member; without ES, members × children is still the size of a step."""
+    parents: Literal["common", "independent"] = "common"
+    """Whether the members of a step share their parents (and sampling seeds), or each child draws its own."""
+    charge_first: bool = True
+    """Whether the first population counts towards the budget; published recipes charge it on top."""
+    population: int = Field(default=10, ge=2)
+    """Candidates kept, and completions asked for the first population."""
+    batch: int = Field(default=10, ge=1)
+    """Completions of e1 and of e2 in a generation."""
+    temperature: float = Field(default=1.0, ge=0, allow_inf_nan=False)
+    """Sampling temperature; 0 is greedy."""
+    top_p: float = Field(default=0.98, gt=0, le=1)
+    """Nucleus of the sampling distribution."""
+    max_tokens: int = Field(default=768, ge=1)
+    """Longest completion; a longer one is cut off and counts as invalid."""
+    target: float | None = Field(default=None, allow_inf_nan=False)
+    """Stop after a generation whose best objective on the search split is at least this good."""
+    patience: int | None = Field(default=None, ge=1)
+    """Stop after this many generations without improvement."""
+    max_hours: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    """Stop after the first generation that ends past this wall time; a resumed run starts its clock anew."""
+    seed: int = Field(default=0, ge=0, lt=2**63)
+    """Seed of everything random: parents, sampling, noise."""
+    workers: int = Field(default_factory=lambda: len(os.sched_getaffinity(0)), ge=1)
+    """Processes that generate, and processes that evaluate."""
+    unsafe_no_sandbox: bool = False
+    """Run candidates without bubblewrap. Only on a machine with nothing to lose."""
+
+
+EMBEDDED_STRATEGY: dict[str, Any] = {"members": 10, "children": 2, "sigma": 5e-3, "alpha": 2.5e-3}
+"""Defaults for the embedded model, whose weights are larger (RMS about 0.1) than those of a hub model."""
+
+RECIPES: dict[str, dict[str, Any]] = {
+    f"esopt-eoh-{budget}": {
+        "budget": budget,
+        "charge_first": False,
+        "parents": "independent",
+        "evolution_strategy": {"members": members, "children": 1, "sigma": 1e-3, "sigma_end": 0.0, "alpha": 5e-4},
+    }
+    for budget, members in ((1000, 10), (2000, 30))
+}
+"""Published settings (Agentic ESOpt, arXiv:2608.17310, table 13), by name. They charge the first population on top."""
+
+
+def make_config(values: dict[str, Any], recipe: str | None = None) -> SearchConfig:
+    """Resolve a configuration: defaults < recipe < values.
+
+    Args:
+        values: Fields the user gave; `evolution_strategy` may be partial.
+        recipe: Name in `RECIPES`.
+
+    Raises:
+        ConfigError: Naming each field that does not fit, or the recipes there are.
+    """
+    if recipe is not None and recipe not in RECIPES:
+        raise ConfigError(f"expected a recipe among {', '.join(RECIPES)}, got {recipe!r}")
+    chosen = RECIPES[recipe] if recipe else {}
+    embedded = EMBEDDED_STRATEGY if values.get("model", "embedded") == "embedded" and recipe is None else {}
+    strategy = {**embedded, **chosen.get("evolution_strategy", {}), **values.get("evolution_strategy", {})}
+    try:
+        return SearchConfig.model_validate({**chosen, **values, "evolution_strategy": strategy})
+    except ValidationError as error:
+        raise ConfigError(explain(error)) from error
+
+
+def absolute(config: SearchConfig) -> SearchConfig:
+    """The same search with every path absolute, so that it can be resumed from anywhere."""
+    changes: dict[str, Any] = {"start": tuple(str(Path(file).resolve()) for file in config.start)}
+    for field in ("problem", "model"):
+        if (path := Path(getattr(config, field))).exists():
+            changes[field] = str(path.resolve())
+    return config.model_copy(update=changes)

@@ -1,0 +1,128 @@
+"""The search on one screen: programs and the model that writes them evolve together.
+
+EoH (arXiv:2401.02051) makes the children; at the operators that evolve the model, evolution strategies perturb all its
+weights, score each perturbed model by its children, and move the weights (arXiv:2608.17310, sections 3 and 4).
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from coevo.candidate import Candidate
+from coevo.content import ProblemFolder
+from coevo.evolution.operators import Operator
+from coevo.evolution.population import Population, Scored
+from coevo.interfaces import Member, Sampling
+from coevo.records.event_log import EventLog
+from coevo.searching.brood import Assignment, Child, Nursery
+from coevo.searching.config import SearchConfig
+from coevo.searching.examiner import Examiner
+from coevo.searching.learning import Learner
+from coevo.searching.plan import Plan
+from coevo.searching.seeds import generator_of, seed_of
+from coevo.searching.stopping import StopRule
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """The parts of one search, assembled."""
+
+    config: SearchConfig
+    problem: ProblemFolder
+    plan: Plan
+    operators: dict[str, Operator]
+    nursery: Nursery
+    examiner: Examiner
+    learner: Learner
+    log: EventLog
+    stop: StopRule
+    start: tuple[Candidate, ...]
+
+    @property
+    def sampling(self) -> Sampling:
+        """Limits and distribution of every completion of the run."""
+        return Sampling(self.config.temperature, self.config.top_p, self.config.max_tokens)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How the loop ended: "done", a stop reason, or "no-valid-candidate" with the most frequent failures."""
+
+    population: Population
+    status: str
+    failures: tuple[str, ...] = ()
+
+
+def evolve(search: Search) -> Outcome:
+    """Run a search from its first population to the end of its plan, or until a stop rule holds."""
+    population, failures = first_population(search)
+    if not population:
+        return Outcome(population, "no-valid-candidate", failures)
+    for generation, counts in enumerate(search.plan.generations, 1):
+        for name, count in counts.items():
+            population = advance(search, population, generation, search.operators[name], count)
+        stop = search.stop.reached(generation, population.best.cost)
+        search.log.emit(
+            "generation", generation=generation, best=population.best.cost, worst=population.worst.cost, stop=stop
+        )
+        if stop:
+            return Outcome(population, stop)
+    return Outcome(population, "done")
+
+
+def first_population(search: Search) -> tuple[Population, tuple[str, ...]]:
+    """The user's own heuristics and the first completions of i1; with the three most frequent failures."""
+    population = Population(search.config.population)
+    for candidate in search.start:
+        search.examiner.begin(candidate)
+    verdicts = [(candidate, search.examiner.verdict(candidate)) for candidate in search.start]
+    population = population.manage(Scored(c, v.cost) for c, v in verdicts if v.cost is not None)
+    wanted = [Assignment((), seed_of(search.config.seed, "sampling", 0, "i1", n)) for n in range(search.plan.first)]
+    children = search.nursery.raise_children(search.operators["i1"], 0, wanted, search.sampling)
+    evaluations = [verdict for _, verdict in verdicts] + [child.evaluation for child in children]
+    reasons = Counter(f"{e.status}: {e.detail}" for e in evaluations if not e.is_ok)
+    failures = tuple(f"{count} × {reason}" for reason, count in reasons.most_common(3))
+    return population.manage(_valid(children)), failures
+
+
+def advance(search: Search, population: Population, generation: int, operator: Operator, count: int) -> Population:
+    """One operator of one generation: children are made and judged, the model learns, the population is managed."""
+    members = search.learner.members(operator, generation, count)
+    wanted = assign(search, population, generation, operator, count, members)
+    children = search.nursery.raise_children(operator, generation, wanted, search.sampling)
+    if members:
+        search.learner.learn(operator, generation, children, population.worst.cost)
+    return population.manage(_valid(children))
+
+
+def assign(
+    search: Search,
+    population: Population,
+    generation: int,
+    operator: Operator,
+    count: int,
+    members: Sequence[Member],
+) -> list[Assignment]:
+    """Deal parents, sampling seeds and members to the completions of one batch.
+
+    Members are dealt round-robin, so that completion n belongs to case n // members. With common parents every member
+    of a case reads the same parents: then rewards compare members, not parents. Each completion has a sampling seed of
+    its own, because members that share one write the same child as soon as σ is small.
+    """
+    config = search.config
+    group = config.evolution_strategy.members if operator.evolves_model and config.parents == "common" else 1
+    drawn: dict[int, tuple[Scored, ...]] = {}
+    wanted = []
+    for place in range(count):
+        case = place // group
+        if case not in drawn:
+            drawn[case] = population.draw(
+                operator.parents, generator_of(config.seed, "parents", generation, operator.name, case)
+            )
+        seed = seed_of(config.seed, "sampling", generation, operator.name, place)
+        wanted.append(Assignment(drawn[case], seed, members[place % len(members)] if members else None))
+    return wanted
+
+
+def _valid(children: Sequence[Child]) -> list[Scored]:
+    return [child.scored for child in children if child.scored is not None]

@@ -1,0 +1,45 @@
+"""What a search would do, without a model, a charge or a run directory."""
+
+from dataclasses import dataclass
+
+from coevo.candidate import Candidate
+from coevo.content import find_problem
+from coevo.engines.loading import read_model_card, resolve_model
+from coevo.evolution.operators import load_operators
+from coevo.evolution.renderers import renderer_named
+from coevo.searching.config import OPERATORS, SearchConfig
+from coevo.searching.plan import plan
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """The plan in words, and each operator's prompt with the problem's baselines as parents."""
+
+    plan: str
+    prompts: dict[str, str]
+
+
+def preview(config: SearchConfig) -> Preview:
+    """Resolve a search as far as is possible without starting anything.
+
+    Raises:
+        CoevoError: For any input that `run_search` would refuse before it starts a process.
+    """
+    problem = find_problem(config.problem)
+    operators = load_operators(("i1", *OPERATORS))
+    scripted = config.engine == "scripted"
+    name = "plain" if scripted else read_model_card(resolve_model(config.model)).renderer
+    renderer = renderer_named("slots" if config.method == "grammar" else name)
+    parents = [Candidate(code) for code in problem.baselines().values()]
+    prompts = {
+        name: renderer.render(operator, problem, [parents[n % len(parents)] for n in range(operator.parents)])
+        for name, operator in operators.items()
+    }
+    the_plan = plan(config, frozenset(name for name in OPERATORS if operators[name].evolves_model))
+    lines = [f"first population: {the_plan.first} completions of i1"]
+    lines += [
+        f"generation {number}: " + ", ".join(f"{name} {count}" for name, count in counts.items())
+        for number, counts in enumerate(the_plan.generations, 1)
+    ]
+    lines.append(f"in all {the_plan.charged} completions charged")
+    return Preview("\n".join(lines), prompts)

@@ -1,0 +1,60 @@
+"""What a search ends with: the values of `result.json`."""
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+SearchStatus = Literal["done", "target", "patience", "time", "no-valid-candidate", "interrupted"]
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+
+class Best(_Frozen):
+    """The heuristic a search hands over."""
+
+    candidate: str
+    """Its identity; the source is `best.py` and `candidates/<identity>.py`."""
+    cost: float
+    """Mean cost on the search split, minimised."""
+    objective: float
+    """The same mean in the problem's own sense."""
+
+
+class SplitResult(_Frozen):
+    """A mean over one split."""
+
+    objective: float | None
+    """Own sense; None where the heuristic failed."""
+    gap: float | None
+    """Fraction by which it is worse than the mean best-known objective; None where none is known."""
+
+
+class BudgetUse(_Frozen):
+    """Completions charged, by meter."""
+
+    operator: int
+    """Charged: asked for an operator, valid or not."""
+    on_top: int = 0
+    """First completions that a published recipe does not charge."""
+    skill: int = 0
+    planned: int
+
+
+class SearchResult(_Frozen):
+    """One search's result.
+
+    `splits` are those of the best heuristic; `comparisons` hold the same for the problem's baselines and textbook
+    algorithms; `failures` the most frequent reasons when no candidate was valid.
+    """
+
+    status: SearchStatus
+    best: Best | None
+    splits: dict[str, SplitResult]
+    comparisons: dict[str, dict[str, SplitResult]]
+    budget: BudgetUse
+    fingerprint: str
+    wall_s: float
+    run: str
+    failures: tuple[str, ...] = ()

@@ -1,0 +1,72 @@
+import tomllib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from coevo.candidate import Candidate
+from coevo.errors import RunError
+from coevo.records.run_directory import RunDirectory, to_toml
+
+scalars = (
+    st.booleans() | st.integers(-(2**62), 2**62) | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(st.characters(exclude_categories=("Cs",)))
+)  # fmt: skip
+keys = st.from_regex(r"\A[a-z_]{1,10}\Z")
+tables = st.dictionaries(keys, scalars | st.lists(st.text("abc\"'\\\n"), max_size=3), max_size=5)
+
+
+@given(tables, tables)
+def test_toml_round_trip(flat, inner):
+    """Whatever a configuration holds, reading the written file gives it back."""
+    values = {**flat, "table": inner}
+    assert tomllib.loads(to_toml(values)) == values
+
+
+def test_config_round_trip(tmp_path):
+    """What was written is read back, without the schema version and without fields that are None."""
+    directory = RunDirectory.create(tmp_path, "tsp", {"budget": 5, "target": None, "start": ["a.py"]})
+    assert RunDirectory.open(directory.path).config() == {"budget": 5, "start": ["a.py"]}
+
+
+def test_two_runs_never_share_a_directory(tmp_path):
+    """Runs started in the same second get different names."""
+    assert len({RunDirectory.create(tmp_path, "tsp", {}).path for _ in range(3)}) == 3
+
+
+@pytest.mark.parametrize("exists", [True, False])
+def test_what_is_not_a_run_directory_is_refused(tmp_path, exists):
+    """The message names the path and says whether it exists."""
+    path = tmp_path if exists else tmp_path / "nowhere"
+    with pytest.raises(RunError, match="expected a run directory") as error:
+        RunDirectory.open(path)
+    assert ("does not exist" in str(error.value)) != exists
+
+
+def test_another_schema_is_refused(tmp_path):
+    """A run of a later version is not half-read."""
+    (tmp_path / "config.toml").write_text("schema_version = 99\n")
+    with pytest.raises(RunError, match="expected schema_version 1, got 99"):
+        RunDirectory.open(tmp_path).config()
+
+
+def test_candidates_are_kept_under_their_identity(run_directory):
+    """The same source is written once and can be read back."""
+    candidate = Candidate("x = 1\n")
+    for _ in range(2):
+        run_directory.save_candidate(candidate)
+    files = list((run_directory.path / "candidates").iterdir())
+    assert [f.name for f in files] == [f"{candidate.identity}.py"]
+    assert files[0].read_text() == "x = 1\n"
+
+
+def test_no_temporary_file_is_left(run_directory):
+    """Whole-file writes leave only the file."""
+    run_directory.save_result({"status": "done"}, Candidate("x = 1\n"))
+    assert sorted(f.name for f in run_directory.path.iterdir()) == [
+        "best.py",
+        "candidates",
+        "config.toml",
+        "es",
+        "result.json",
+    ]

@@ -1,0 +1,50 @@
+import pytest
+
+from coevo.errors import ConfigError
+from coevo.searching.config import EMBEDDED_STRATEGY, RECIPES, absolute, make_config
+
+
+def test_flags_win_over_recipe_and_defaults():
+    """Precedence is defaults < recipe < what the user gave, field by field."""
+    config = make_config({"seed": 3, "evolution_strategy": {"sigma": 0.02}}, "esopt-eoh-1000")
+    assert (config.seed, config.budget, config.charge_first) == (3, 1000, False)
+    assert (config.evolution_strategy.sigma, config.evolution_strategy.alpha) == (0.02, 5e-4)
+
+
+def test_the_embedded_model_has_its_own_strategy():
+    """Its weights are larger than a hub model's, so σ and α are; any other model gets the published ones."""
+    own = make_config({"budget": 1}).evolution_strategy
+    assert own.model_dump() | EMBEDDED_STRATEGY == own.model_dump()
+    assert make_config({"budget": 1, "model": "x/y"}).evolution_strategy.sigma == 1e-3
+
+
+@pytest.mark.parametrize(
+    ("values", "field"),
+    [
+        ({"budget": 0}, "budget"),
+        ({"budget": 10, "evolution_strategy": {"sigma": float("nan")}}, "evolution_strategy.sigma"),
+        ({"budget": 10, "evolution_strategy": {"members": 1}}, "evolution_strategy.members"),
+        ({"budget": 10, "methd": "eoh"}, "methd"),
+        ({"budget": 10, "es": "on"}, "es"),
+        ({"budget": 10, "workers": 0}, "workers"),
+    ],
+)
+def test_a_bad_value_names_its_field(values, field):
+    """Whatever is wrong with a configuration, the message starts with the field."""
+    with pytest.raises(ConfigError, match=rf"^{field}: "):
+        make_config(values)
+
+
+def test_an_unknown_recipe_lists_the_known():
+    """A misspelt recipe shows what there is."""
+    with pytest.raises(ConfigError, match=", ".join(RECIPES)):
+        make_config({}, "esopt")
+
+
+def test_paths_become_absolute(tmp_path, monkeypatch):
+    """A run can be resumed from another directory; names that are no paths stay as they are."""
+    (tmp_path / "mine.py").write_text("x = 1\n")
+    monkeypatch.chdir(tmp_path)
+    config = absolute(make_config({"budget": 1, "start": ["mine.py"]}))
+    assert config.start == (str(tmp_path / "mine.py"),)
+    assert (config.problem, config.model) == ("tsp", "embedded")

@@ -1,0 +1,61 @@
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from coevo.candidate import Candidate, Evaluation
+from coevo.evolution.population import Scored
+from coevo.interfaces import Member
+from coevo.searching.brood import Child
+from coevo.searching.rewards import child_rewards, member_rewards
+
+PARENT = Scored(Candidate("# parent"), 7.0)
+
+
+def child(cost, *, code="# child", direction=0, status="timeout"):
+    """A child of PARENT; a cost of None makes it invalid."""
+    evaluation = Evaluation(status) if cost is None else Evaluation("ok", cost=cost, objective=cost)
+    candidate = Candidate(code, parents=(PARENT.candidate.identity,))
+    return Child(candidate, evaluation, (PARENT,), Member(1, 0, direction, 1, 0.01))
+
+
+def test_a_child_earns_what_it_improves():
+    """Reward is parent cost minus child cost."""
+    assert child_rewards([child(6.5), child(7.25)], worst=9.0) == [0.5, -0.25]
+
+
+def test_the_best_parent_is_the_yardstick():
+    """With two parents a child is measured against the better one."""
+    two = (Scored(Candidate("# a"), 8.0), Scored(Candidate("# b"), 7.0))
+    born = Child(Candidate("# c"), Evaluation("ok", cost=6.0, objective=6.0), two, None)
+    assert child_rewards([born], worst=9.0) == [1.0]
+
+
+def test_a_disaster_is_clipped_at_the_worst_of_the_population():
+    """A valid child a hundred times worse than everything earns parent − worst."""
+    assert child_rewards([child(700.0)], worst=9.0) == [-2.0]
+
+
+def test_a_copy_of_a_parent_earns_nothing():
+    """Repeating the parent is neither good nor bad, whatever the evaluation says."""
+    assert child_rewards([child(6.0, code=PARENT.candidate.code)], worst=9.0) == [0.0]
+
+
+@given(st.lists(st.none() | st.floats(0, 1e9), min_size=1, max_size=20), st.floats(7, 1e6))
+def test_an_invalid_child_earns_less_than_every_valid_one(costs, worst):
+    """However bad the valid children of a step are, failing is worse; without a valid one there is no reward."""
+    rewards = child_rewards([child(cost) for cost in costs], worst)
+    if all(cost is None for cost in costs):
+        assert rewards is None
+        return
+    valid = [r for r, cost in zip(rewards, costs, strict=True) if cost is not None]
+    failed = [r for r, cost in zip(rewards, costs, strict=True) if cost is None]
+    assert all(math.isfinite(reward) for reward in rewards)
+    assert not failed or max(failed) < min(valid)
+
+
+def test_a_member_earns_the_mean_of_its_children():
+    """Children are grouped by the member that wrote them."""
+    children = [child(6.0, direction=0), child(5.0, direction=1), child(8.0, direction=0), child(7.0, direction=1)]
+    assert member_rewards(children, worst=9.0) == pytest.approx({"0.0+": 0.0, "0.1+": 1.0})

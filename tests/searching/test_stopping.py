@@ -1,0 +1,36 @@
+from coevo.searching.config import make_config
+from coevo.searching.stopping import StopRule
+
+
+def rule(past=(), sign=1.0, clock=None, **values):
+    """A stop rule whose clock stands still unless one is given."""
+    return StopRule(make_config({"budget": 1, **values}), sign, clock or (lambda: 0.0), past)
+
+
+def test_a_target_stops_in_either_sense():
+    """A minimised target is reached from above, a maximised one from below (costs are minimised)."""
+    assert [rule(target=5.0).reached(1, cost) for cost in (5.1, 5.0)] == [None, "target"]
+    assert [rule(target=5.0, sign=-1.0).reached(1, cost) for cost in (-4.9, -5.0)] == [None, "target"]
+
+
+def test_patience_counts_generations_without_progress():
+    """Progress resets the count."""
+    stop = rule(patience=2)
+    assert [stop.reached(n, cost) for n, cost in enumerate([9.0, 9.0, 8.0, 8.0, 8.0], 1)] == [None] * 4 + ["patience"]
+
+
+def test_time_is_checked_after_a_generation():
+    """The first generation that ends past the limit is the last."""
+    times = iter([0.0, 3599.0, 3600.0])
+    stop = rule(max_hours=1.0, clock=lambda: next(times))
+    assert [stop.reached(n, 9.0) for n in (1, 2)] == [None, "time"]
+
+
+def test_what_was_decided_stays_decided():
+    """A resumed run stops, or goes on, where its log says so, whatever its clock says now."""
+    past = [
+        {"kind": "generation", "generation": 1, "stop": None},
+        {"kind": "generation", "generation": 2, "stop": "time"},
+    ]
+    stop = rule(past, max_hours=1e-9, clock=iter(range(10)).__next__)
+    assert [stop.reached(n, 9.0) for n in (1, 2)] == [None, "time"]
