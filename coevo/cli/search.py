@@ -59,8 +59,9 @@ def search(
     ] = False,
 ) -> None:
     """Evolve a better heuristic, and the model that writes it."""
+    own = None if start is None else [str(file) for file in start]
     given = {
-        "problem": problem, "budget": budget, "method": method, "start": None if start is None else [str(file) for file in start],
+        "problem": problem, "budget": budget, "method": method, "start": own,
         "model": model, "engine": engine, "max_tokens": max_tokens, "temperature": temperature, "es": es,
         "target": target, "patience": patience, "max_hours": max_hours, "seed": seed, "workers": workers,
         "unsafe_no_sandbox": unsafe_no_sandbox,

@@ -33,7 +33,7 @@ class SearchConfig(BaseModel):
     """What completes text; "auto" is torch."""
     es: Literal["dense", "off"] = "dense"
     """Whether evolution strategies perturb and update all weights at the operators that evolve the model."""
-    evolution_strategy: ESSettings = ESSettings(children=2)
+    evolution_strategy: ESSettings
     """σ, α, members and children per member; without ES, members × children is still the size of a step."""
     parents: Literal["common", "independent"] = "common"
     """Whether the members of a step share their parents (and sampling seeds), or each child draws its own."""
@@ -63,7 +63,7 @@ class SearchConfig(BaseModel):
     """Run candidates without bubblewrap. Only on a machine with nothing to lose."""
 
 
-EMBEDDED_STRATEGY: dict[str, Any] = {"members": 10, "children": 2, "sigma": 5e-3, "alpha": 2.5e-3}
+EMBEDDED_STRATEGY: dict[str, Any] = {"sigma": 5e-3, "alpha": 2.5e-3}
 """Defaults for the embedded model, whose weights are larger (RMS about 0.1) than those of a hub model."""
 
 RECIPES: dict[str, dict[str, Any]] = {
@@ -91,12 +91,17 @@ def make_config(values: dict[str, Any], recipe: str | None = None) -> SearchConf
     if recipe is not None and recipe not in RECIPES:
         raise ConfigError(f"expected a recipe among {', '.join(RECIPES)}, got {recipe!r}")
     chosen = RECIPES[recipe] if recipe else {}
-    embedded = EMBEDDED_STRATEGY if values.get("model", "embedded") == "embedded" and recipe is None else {}
-    strategy = {**embedded, **chosen.get("evolution_strategy", {}), **values.get("evolution_strategy", {})}
+    strategy = {**_own_strategy(values), **chosen.get("evolution_strategy", {}), **values.get("evolution_strategy", {})}
     try:
         return SearchConfig.model_validate({**chosen, **values, "evolution_strategy": strategy})
     except ValidationError as error:
         raise ConfigError(explain(error)) from error
+
+
+def _own_strategy(values: dict[str, Any]) -> dict[str, Any]:
+    """The defaults: two children a member; σ and α by the model."""
+    own = EMBEDDED_STRATEGY if values.get("model", "embedded") == "embedded" else {}
+    return {"children": 2, **own}
 
 
 def absolute(config: SearchConfig) -> SearchConfig:

@@ -49,13 +49,19 @@ class Learner:
             return ()
         return self._strategy.ask(sigma)
 
-    def learn(self, operator: Operator, generation: int, children: Sequence[Child], worst: float) -> None:
+    def learn(
+        self, operator: Operator, generation: int, children: Sequence[Child], earned: Sequence[float] | None
+    ) -> None:
         """Move the weights by what the members' children earned, and record the step.
 
-        A step without any valid child earns every member the same, so it leaves the weights where they are.
+        Args:
+            operator: Who asked.
+            generation: Counted from 1.
+            children: Every child of the step.
+            earned: Their rewards, or None if none was valid: then all members earn the same and the weights stay.
         """
         members = self._strategy.pending
-        rewards = member_rewards(children, worst) or {member.identity: 0.0 for member in members}
+        rewards = member_rewards(children, earned or [0.0] * len(children))
         update = self._strategy.tell(rewards)
         fingerprint = self._engine.commit(update) if update else self._engine.fingerprint()
         record = StepRecord.of(members, rewards, update, generation=generation, operator=operator.name)

@@ -8,6 +8,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from coevo.candidate import Candidate
 from coevo.content import ProblemFolder
 from coevo.evolution.operators import Operator
@@ -19,6 +21,7 @@ from coevo.searching.config import SearchConfig
 from coevo.searching.examiner import Examiner
 from coevo.searching.learning import Learner
 from coevo.searching.plan import Plan
+from coevo.searching.rewards import child_rewards
 from coevo.searching.seeds import generator_of, seed_of
 from coevo.searching.stopping import StopRule
 
@@ -90,8 +93,17 @@ def advance(search: Search, population: Population, generation: int, operator: O
     members = search.learner.members(operator, generation, count)
     wanted = assign(search, population, generation, operator, count, members)
     children = search.nursery.raise_children(operator, generation, wanted, search.sampling)
+    rewards = child_rewards(children, population.worst.cost)
+    search.log.emit(
+        "batch",
+        generation=generation,
+        operator=operator.name,
+        children=len(children),
+        valid=sum(child.evaluation.is_ok for child in children),
+        reward=None if rewards is None else float(np.mean(rewards)),
+    )
     if members:
-        search.learner.learn(operator, generation, children, population.worst.cost)
+        search.learner.learn(operator, generation, children, rewards)
     return population.manage(_valid(children))
 
 

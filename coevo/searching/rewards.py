@@ -45,11 +45,8 @@ def _margin(valid: Sequence[float]) -> float:
     return spread if spread > 0 else max(0.01 * abs(valid[0]), 1e-6)
 
 
-def member_rewards(children: Sequence[Child], worst: float) -> dict[str, float] | None:
-    """Mean reward of each member's children, by member identity; None if no child of the step is valid."""
-    rewards = child_rewards(children, worst)
-    if rewards is None:
-        return None
+def member_rewards(children: Sequence[Child], rewards: Sequence[float]) -> dict[str, float]:
+    """Mean reward of each member's children, by member identity."""
     by_member: dict[str, list[float]] = defaultdict(list)
     for child, reward in zip(children, rewards, strict=True):
         if child.member is not None:

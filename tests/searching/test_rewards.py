@@ -58,4 +58,4 @@ def test_an_invalid_child_earns_less_than_every_valid_one(costs, worst):
 def test_a_member_earns_the_mean_of_its_children():
     """Children are grouped by the member that wrote them."""
     children = [child(6.0, direction=0), child(5.0, direction=1), child(8.0, direction=0), child(7.0, direction=1)]
-    assert member_rewards(children, worst=9.0) == pytest.approx({"0.0+": 0.0, "0.1+": 1.0})
+    assert member_rewards(children, child_rewards(children, worst=9.0)) == pytest.approx({"0.0+": 0.0, "0.1+": 1.0})

@@ -1,0 +1,129 @@
+"""Law: bad input of any kind is one line on standard error, exit code 2, and nothing on disk."""
+
+import fcntl
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.slow
+
+
+def coevo(*arguments, cwd):
+    """Run the command and return the finished process."""
+    return subprocess.run(
+        [sys.executable, "-m", "coevo", *map(str, arguments)], cwd=cwd, capture_output=True, text=True
+    )
+
+
+def refused(process, *fragments):
+    """Check the form of a refusal, and that its one line says what it should."""
+    assert process.returncode == 2, process.stderr
+    lines = process.stderr.strip().splitlines()
+    assert len(lines) == 1, process.stderr
+    assert lines[0].startswith("coevo: ")
+    for fragment in fragments:
+        assert fragment in lines[0]
+
+
+@pytest.fixture
+def here(tmp_path):
+    """An empty working directory that must stay empty."""
+    folder = tmp_path / "here"
+    folder.mkdir()
+    yield folder
+    assert list(folder.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("flags", "fragments"),
+    [
+        (["--problem", "tps"], ["'tps'", "known: ", "tsp"]),
+        (["--model", "no/such/model"], ["no/such/model"]),
+        (["--budget", "0"], ["budget", "greater than or equal to 1"]),
+        (["--es", "maybe"], ["es: ", "'dense' or 'off'"]),
+        (["--sigma", "nan"], ["evolution_strategy.sigma"]),
+        (["--recipe", "esopt"], ["esopt-eoh-1000"]),
+        (["--start", "nothing.py"], ["select_next_node", "nothing.py"]),
+        (["--config", "nothing.toml"], ["--config", "nothing.toml"]),
+        (["--engine", "scripted", "--model", "nothing.json"], ["nothing.json"]),
+        (["--method", "grammar", "--engine", "scripted"], ["--method grammar", "scripted"]),
+    ],
+)
+def test_a_bad_flag_is_refused(here, flags, fragments):
+    """Every unusable flag of a search names itself and what would do."""
+    refused(coevo("search", *flags, cwd=here), *fragments)
+
+
+@pytest.mark.parametrize("missing", ["problem.toml", "problem.py", "description.md"])
+def test_an_incomplete_problem_folder_is_refused(here, tiny_problem, tmp_path, missing):
+    """The missing file is named; without a problem.toml the folder is no problem at all."""
+    folder = tmp_path / "broken"
+    shutil.copytree(tiny_problem, folder)
+    (folder / missing).unlink()
+    refused(
+        coevo("search", "--problem", folder, cwd=here),
+        "broken",
+        "problem.toml" if missing == "problem.toml" else missing,
+    )
+
+
+def test_a_problem_whose_baseline_fails_is_refused(here, tiny_problem, tiny_script, tmp_path):
+    """The message names the baseline and how it fails."""
+    folder = tmp_path / "broken"
+    shutil.copytree(tiny_problem, folder)
+    (folder / "baselines" / "bad.py").write_text("def priority(durations, worths):\n    return 1 / 0\n")
+    process = coevo("search", "--problem", folder, "--engine", "scripted", "--model", tiny_script, cwd=here)
+    refused(process, "bad.py", "crash", "ZeroDivisionError")
+
+
+def test_pickled_weights_are_refused(here, tmp_path):
+    """A folder with a pickle instead of safetensors is not loaded."""
+    folder = tmp_path / "pickled"
+    folder.mkdir()
+    (folder / "config.json").write_text('{"model_type": "llama", "architectures": ["LlamaForCausalLM"]}')
+    (folder / "tokenizer.json").write_text("{}")
+    (folder / "pytorch_model.bin").write_bytes(b"\x80\x04.")
+    refused(coevo("search", "--model", folder, cwd=here), "safetensors", "pickled")
+
+
+def test_an_unreadable_model_folder_is_refused(here, tmp_path):
+    """A folder that holds no model says what was expected there."""
+    folder = tmp_path / "empty"
+    folder.mkdir()
+    refused(coevo("search", "--model", folder, cwd=here), "empty", "config.json")
+
+
+@pytest.mark.parametrize("command", ["resume"])
+def test_what_is_not_a_run_is_refused(here, tmp_path, command):
+    """Neither an empty folder nor a missing one is a run, and neither is changed."""
+    refused(coevo(command, tmp_path, cwd=here), "expected a run directory")
+    refused(coevo(command, tmp_path / "nowhere", cwd=here), "does not exist")
+
+
+def test_a_run_in_use_is_refused(here, tmp_path, tiny_problem, tiny_script):
+    """A run that another process writes is left alone."""
+    runs = tmp_path / "runs"
+    flags = ["--problem", tiny_problem, "--engine", "scripted", "--model", tiny_script, "--budget", "12"]
+    assert coevo("search", *flags, "--runs-dir", runs, cwd=here).returncode == 0
+    run = next(runs.iterdir())
+    (run / "result.json").unlink()
+    before = (run / "events.jsonl").read_bytes()
+    with (run / "events.jsonl").open("ab") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        refused(coevo("resume", run, cwd=here), "in use")
+    assert (run / "events.jsonl").read_bytes() == before
+
+
+def test_a_misspelt_placeholder_is_refused(tmp_path):
+    """An operator file of the user's with an unknown placeholder stops the search before anything is asked."""
+    from coevo.errors import ContentError
+    from coevo.evolution.operators import read_operator
+
+    bundled = Path(__file__).parents[2] / "operators" / "m1.md"
+    file = tmp_path / "m1.md"
+    file.write_text(bundled.read_text().replace("$parents", "$parent"))
+    with pytest.raises(ContentError, match=r"m1\.md:\d+: unknown placeholder \$parent;"):
+        read_operator(file)

@@ -1,0 +1,35 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from coevo.content import Limits
+from coevo.evaluation.limits import limits_for, split_into_parts, time_factor
+from coevo.interfaces import Instance
+
+
+def _instances(count: int, floats: int) -> list[Instance]:
+    return [Instance(str(number), number, {"x": np.zeros(floats)}) for number in range(count)]
+
+
+@given(st.integers(1, 50), st.integers(0, 50), st.integers(1, 50), st.integers(0, 50))
+def test_the_factor_is_number_times_mean_size_and_at_least_one(n: int, a: int, m: int, b: int) -> None:
+    """More or larger instances get proportionally more time, fewer never get less than the search split."""
+    expected = m * b / (n * a) if a else m / n
+    assert time_factor(_instances(n, a), _instances(m, b)) == pytest.approx(max(1.0, expected))
+
+
+def test_the_search_split_gets_the_limit_of_the_problem() -> None:
+    """CPU seconds as they are, five times as many on the clock, memory in bytes."""
+    search = _instances(4, 10)
+    limits = limits_for(Limits(cpu_s=2, memory_mb=3), search=search, instances=search)
+    assert (limits.cpu_s, limits.wall_s, limits.memory_bytes) == (2, 10, 3 * 2**20)
+
+
+@given(st.integers(1, 3000), st.integers(1, 300), st.integers(1, 100))
+def test_parts_cover_every_instance_once(count: int, threshold: int, size: int) -> None:
+    """Parts join without gap or overlap, none is empty, none larger than asked unless there is one only."""
+    parts = split_into_parts(count, threshold=threshold, size=size)
+    assert [number for start, stop in parts for number in range(start, stop)] == list(range(count))
+    assert all(start < stop for start, stop in parts)
+    assert len(parts) == 1 if count <= threshold else all(stop - start <= size for start, stop in parts)

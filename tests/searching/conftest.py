@@ -1,0 +1,97 @@
+"""A search whose engine and judge are Python functions."""
+
+import hashlib
+from collections import Counter
+
+import pytest
+
+from coevo.candidate import Evaluation
+from coevo.evolution.operators import load_operators
+from coevo.evolution.renderers import renderer_named
+from coevo.interfaces import Completion
+from coevo.searching.brood import Nursery
+from coevo.searching.config import OPERATORS, make_config
+from coevo.searching.examiner import Examiner
+from coevo.searching.learning import Learner
+from coevo.searching.loop import Search
+from coevo.searching.plan import plan
+from coevo.searching.stopping import StopRule
+
+
+class CountingEngine:
+    """Answers with a program whose cost is a hash of the request, last request first; counts what it is asked.
+
+    The answers depend on the member and on the updates so far, as a real model's do.
+    """
+
+    def __init__(self):
+        self.requests = []
+        self.updates = []
+
+    def generate(self, requests):
+        """See `Engine`."""
+        self.requests += requests
+        for request in reversed(requests):
+            member = request.member.identity if request.member else "base"
+            name = f"{request.id} {request.seed} {member} {self.fingerprint()}"
+            number = int.from_bytes(hashlib.blake2b(name.encode(), digest_size=2).digest(), "little") / 65536
+            text = "no program" if number > 0.9 else f"def select_next_node(a, b, c, d):\n    return {number}\n"
+            yield Completion(request.id, text, "stop", 5)
+
+    def commit(self, update):
+        """See `Engine`."""
+        self.updates.append(update)
+        return self.fingerprint()
+
+    def fingerprint(self):
+        """See `Engine`."""
+        return int.from_bytes(hashlib.blake2b(repr(self.updates).encode(), digest_size=8).digest(), "little")
+
+    def export(self, folder):
+        """See `Engine`."""
+        raise AssertionError("not asked for in a search")
+
+    def close(self):
+        """Nothing to release."""
+
+
+def judge(code):
+    """The cost is the number the program returns; numbers above 0.8 are infeasible."""
+    number = float(code.rpartition("return ")[2])
+    return Evaluation("ok", cost=number, objective=number) if number <= 0.8 else Evaluation("infeasible", "too large")
+
+
+class Harness:
+    """One search with its engine, pool and events at hand."""
+
+    def __init__(self, directory, log, problem, pool, start=(), **values):
+        self.config = make_config({"model": "fake", **values})
+        self.engine, self.pool, self.log, self.directory = CountingEngine(), pool, log, directory
+        examiner = Examiner(pool, log, directory)
+        the_plan = plan(self.config)
+        self.search = Search(
+            config=self.config,
+            problem=problem,
+            plan=the_plan,
+            operators=load_operators(("i1", *OPERATORS)),
+            nursery=Nursery(problem, self.engine, renderer_named("plain"), log, examiner),
+            examiner=examiner,
+            learner=Learner(self.config, len(the_plan.generations), self.engine, log, directory),
+            log=log,
+            stop=StopRule(self.config, 1.0, lambda: 0.0, log.recorded),
+            start=tuple(start),
+        )
+
+    def asked(self):
+        """How many requests each operator made, as the engine saw it."""
+        return Counter(request.id.split(".")[1] for request in self.engine.requests)
+
+
+@pytest.fixture
+def harness(run_directory, log, tsp, fake_pool):
+    """Makes a search out of configuration values; `judge` may be replaced."""
+
+    def make(judge=judge, start=(), **values):
+        return Harness(run_directory, log, tsp, fake_pool(judge), start, **values)
+
+    return make

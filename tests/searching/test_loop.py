@@ -1,0 +1,166 @@
+from collections import defaultdict
+
+import pytest
+
+from coevo.candidate import Candidate, Evaluation
+from coevo.es.history import read_history, updates
+from coevo.records.event_log import read_events
+from coevo.searching.loop import evolve
+
+
+def events_of(harness, kind):
+    """The recorded events of one kind."""
+    return [event for event in read_events(harness.directory.events) if event["kind"] == kind]
+
+
+@pytest.mark.parametrize("es", ["dense", "off"])
+@pytest.mark.parametrize("budget", [1, 7, 35, 70, 201])
+def test_the_budget_is_spent_exactly(harness, budget, es):
+    """The engine is asked once for every unit of budget and never more, whatever the arm."""
+    run = harness(budget=budget, es=es)
+    evolve(run.search)
+    assert len(run.engine.requests) == budget == sum(len(e["requests"]) for e in events_of(run, "asked"))
+    assert len({request.id for request in run.engine.requests}) == budget
+
+
+def test_requests_are_charged_before_they_are_sent(harness):
+    """When the engine sees a request, the log already holds it as asked."""
+    run = harness(budget=30)
+    original = run.engine.generate
+
+    def check(requests):
+        charged = {request["id"] for event in events_of(run, "asked") for request in event["requests"]}
+        assert {request.id for request in requests} <= charged
+        yield from original(requests)
+
+    run.engine.generate = check
+    evolve(run.search)
+    assert len(run.engine.requests) == 30
+
+
+def test_only_m1_and_m2_are_answered_by_members(harness):
+    """i1, e1 and e2 ask the unperturbed model; at m1 and m2 each member gets as many children as any other."""
+    run = harness(budget=190)
+    evolve(run.search)
+    by_step = defaultdict(list)
+    for request in run.engine.requests:
+        if request.member is None:
+            continue
+        assert request.id.split(".")[1] in ("m1", "m2")
+        by_step[request.member.step].append(request.member.direction)
+    assert by_step
+    for directions in by_step.values():
+        assert sorted(directions) == sorted([*range(10)] * 2)
+
+
+def test_m1_and_m2_of_a_generation_share_sigma_and_not_the_step(harness):
+    """σ follows the generation and falls to 0, where no member is asked; noise follows the step."""
+    run = harness(budget=250)
+    evolve(run.search)
+    sigmas = defaultdict(set)
+    steps = defaultdict(set)
+    for request in run.engine.requests:
+        if request.member:
+            generation, operator, _ = request.id.split(".")
+            sigmas[int(generation)].add(request.member.sigma)
+            steps[generation, operator].add(request.member.step)
+    assert all(len(found) == 1 for found in [*sigmas.values(), *steps.values()])
+    values = [next(iter(sigmas[generation])) for generation in sorted(sigmas)]
+    assert values == sorted(values, reverse=True)
+    assert len(run.search.plan.generations) not in sigmas
+    assert len({next(iter(s)) for s in steps.values()}) == len(steps)
+
+
+def test_members_of_a_case_share_parents_and_no_sampling_seed(harness):
+    """With common parents rewards compare members; every completion still has a seed of its own."""
+    run = harness(budget=190)
+    evolve(run.search)
+    cases = defaultdict(set)
+    for event in events_of(run, "child"):
+        if event["member"]:
+            generation, operator, place = event["id"].split(".")
+            cases[generation, operator, int(place) // 10].add(tuple(event["parents"]))
+    assert cases
+    assert all(len(parents) == 1 for parents in cases.values())
+    assert len({request.seed for request in run.engine.requests}) == len(run.engine.requests)
+
+
+def test_independent_parents_are_drawn_for_every_child(harness):
+    """The published rule gives each direction a parent of its own."""
+    run = harness(budget=190, parents="independent")
+    evolve(run.search)
+    drawn = [tuple(e["parents"]) for e in events_of(run, "child") if e["id"].startswith("1.m1.")]
+    assert len(set(drawn)) > 2
+
+
+def test_the_history_replays_the_updates(harness):
+    """`es/history.jsonl` gives exactly the updates the engine was told, one record per step."""
+    run = harness(budget=250)
+    evolve(run.search)
+    lines = run.directory.history.read_text().splitlines(keepends=True)
+    assert list(updates(lines)) == run.engine.updates != []
+    assert [record.step for record in read_history(lines)] == list(range(len(lines)))
+
+
+def test_without_es_nothing_is_perturbed_or_updated(harness):
+    """The frozen arm asks the base model for the same numbers of children."""
+    frozen = harness(budget=190, es="off")
+    evolve(frozen.search)
+    assert not any(request.member for request in frozen.engine.requests)
+    assert frozen.engine.updates == []
+    assert frozen.asked() == {"i1": 10, "e1": 30, "e2": 30, "m1": 60, "m2": 60}
+
+
+def test_no_valid_first_candidate_stops_with_the_three_most_frequent_reasons(harness):
+    """Where nothing works the search stops after the first batch and says why, instead of asking for ever."""
+    verdicts = [Evaluation("crash", "ZeroDivisionError: line 1")] * 5 + [Evaluation("timeout", "10 s")] * 4
+    verdicts += [Evaluation("memory", "1 GB")] * 2 + [Evaluation("infeasible", "node visited twice")]
+    queue = iter(verdicts * 3)
+    run = harness(judge=lambda code: next(queue), budget=100)
+    outcome = evolve(run.search)
+    assert outcome.status == "no-valid-candidate"
+    assert len(outcome.failures) == 3
+    assert outcome.failures[0] == "5 × crash: ZeroDivisionError: line 1"
+    assert len(run.engine.requests) == 10
+
+
+def test_the_users_heuristic_joins_the_first_population(harness):
+    """A start heuristic is evaluated, charged nothing, and can carry a search whose first answers all fail."""
+    mine = Candidate("def select_next_node(a, b, c, d):\n    return 0.001\n", operator="start")
+    run = harness(start=[mine], budget=75)
+    outcome = evolve(run.search)
+    assert outcome.population.best.candidate == mine
+    assert len(run.engine.requests) == 75
+
+
+def test_the_population_is_managed_after_each_operator(harness):
+    """A child of e1 can be a parent at e2 of the same generation."""
+    run = harness(budget=190)
+    evolve(run.search)
+    born = {e["candidate"] for e in events_of(run, "child") if e["id"].startswith("1.e1.")}
+    later = {p for e in events_of(run, "child") if e["id"].startswith(("1.e2.", "1.m1.")) for p in e["parents"]}
+    assert born & later
+
+
+def test_a_target_ends_the_search_early(harness):
+    """Fewer completions are charged than planned when the target is met."""
+    run = harness(budget=500, target=0.2)
+    outcome = evolve(run.search)
+    assert outcome.status == "target"
+    assert len(run.engine.requests) < 500
+
+
+def test_two_runs_with_one_seed_are_the_same(harness, tmp_path, tsp, fake_pool, ticking):
+    """Same configuration, same events; another seed, other events."""
+    from coevo.records.run_directory import RunDirectory
+
+    def story(seed, name):
+        directory = RunDirectory.create(tmp_path, name, {})
+        with directory.open_log(ticking) as log:
+            run = type(harness(budget=1))(
+                directory, log, tsp, fake_pool(harness(budget=1).pool._judge), budget=130, seed=seed
+            )
+            evolve(run.search)
+        return [{k: v for k, v in e.items() if k != "clock"} for e in read_events(directory.events)]
+
+    assert story(1, "a") == story(1, "b") != story(2, "c")
