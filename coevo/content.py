@@ -12,7 +12,7 @@ import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from types import ModuleType
 from typing import Literal, cast
@@ -23,6 +23,9 @@ from coevo.errors import ContentError
 from coevo.interfaces import Problem
 
 ENTRY_POINT_GROUP = "coevo.content"
+
+PROBLEM_FUNCTIONS = ("instances", "solve", "objective")
+"""What every `problem.py` defines; the rest of the contract is optional."""
 
 Kind = Literal[
     "node", "destination", "nodes", "matrix", "points", "number", "weights", "values", "tuple", "length", "integer",
@@ -101,12 +104,23 @@ class ProblemFolder:
     description: str
 
     def load(self) -> Problem:
-        """Import the folder's `problem.py`; trusted code, so never a candidate."""
-        return cast(Problem, load_module(self.path / "problem.py", package=True))
+        """Import the folder's `problem.py`; trusted code, so never a candidate.
+
+        Raises:
+            ContentError: If it fails on import, or lacks a function that every problem has.
+        """
+        module = load_module(self.path / "problem.py", package=True)
+        missing = [name for name in PROBLEM_FUNCTIONS if not callable(getattr(module, name, None))]
+        if missing:
+            raise ContentError(
+                f"expected {self.path / 'problem.py'} to define {', '.join(PROBLEM_FUNCTIONS)}; "
+                f"missing: {', '.join(missing)}"
+            )
+        return cast(Problem, module)
 
     def baselines(self) -> dict[str, str]:
         """Source of every heuristic file in `baselines/`, by name."""
-        return {file.stem: file.read_text() for file in sorted((self.path / "baselines").glob("*.py"))}
+        return {file.stem: read_text(file) for file in sorted((self.path / "baselines").glob("*.py"))}
 
     def sign(self) -> float:
         """+1 if the objective is minimised, −1 if maximised: cost = sign · objective. The one place of conversion."""
@@ -134,10 +148,25 @@ def load_module(file: Path, *, package: bool = False) -> ModuleType:
     module = sys.modules[name] = importlib.util.module_from_spec(spec)
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
+    except BaseException as error:
+        # Whatever stopped it, half a module must not be found by the next call.
         del sys.modules[name]
+        if isinstance(error, KeyboardInterrupt):
+            raise
         raise ContentError(f"{file} fails on import: {type(error).__name__}: {error}") from error
     return module
+
+
+def read_text(file: Path) -> str:
+    """The text of a content file.
+
+    Raises:
+        ContentError: If the file is not UTF-8.
+    """
+    try:
+        return file.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise ContentError(f"expected UTF-8 text in {file}, got {error.reason} at byte {error.start}") from error
 
 
 def bundled_root() -> Path:
@@ -159,10 +188,20 @@ def content_roots() -> tuple[Path, ...]:
     """Every content root in search order: the bundled one first, then those of installed packages."""
     found = [bundled_root()]
     for point in sorted(entry_points(group=ENTRY_POINT_GROUP), key=lambda p: p.name):
-        root = Path(point.load()())
+        root = _declared_root(point)
         if root not in found:
             found.append(root)
     return tuple(found)
+
+
+def _declared_root(point: EntryPoint) -> Path:
+    try:
+        return Path(point.load()()).resolve()
+    except Exception as error:
+        raise ContentError(
+            f"expected the entry point {point.name} = {point.value} ({ENTRY_POINT_GROUP}) to return a folder, "
+            f"got {type(error).__name__}: {error}; repair or uninstall the package that declares it"
+        ) from error
 
 
 def problem_paths() -> Iterator[Path]:
@@ -203,14 +242,14 @@ def read_problem(path: Path) -> ProblemFolder:
             raise ContentError(f"expected {needed} in the problem folder {path}, found none")
     file = path / "problem.toml"
     try:
-        spec = ProblemSpec.model_validate(tomllib.loads(file.read_text()))
+        spec = ProblemSpec.model_validate(tomllib.loads(read_text(file)))
     except tomllib.TOMLDecodeError as error:
         raise ContentError(f"{file} is not valid TOML: {error}") from error
     except ValidationError as error:
         raise ContentError(f"{file}: {explain(error)}") from error
     if not any((path / "baselines").glob("*.py")):
         raise ContentError(f"expected at least one heuristic file in {path / 'baselines'}, found none")
-    return ProblemFolder(path, spec, (path / "description.md").read_text().strip())
+    return ProblemFolder(path, spec, read_text(path / "description.md").strip())
 
 
 def explain(error: ValidationError) -> str:

@@ -10,14 +10,14 @@ import coevo
 PACKAGE = Path(coevo.__file__).parent
 
 LAYERS = [
-    {"cli", "__main__"},
+    {"__main__"},
+    {"cli"},
     {"searching"},
     {"evolution", "evaluation", "es", "engines", "records"},
     {"noise", "sandbox", "problemkit", "codec"},
     {"content"},
     {"interfaces", "candidate", "errors"},
 ]
-SIBLINGS = LAYERS[2]
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 

@@ -12,6 +12,7 @@ import csv
 import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from itertools import combinations
 from pathlib import Path
 from statistics import mean, stdev
 
@@ -111,7 +112,7 @@ def table(rows: list[Row], curves: dict[str, list[tuple[int, float, float]]], op
         f"# Arms on {options.problem}, budget {options.budget}, {len(options.seeds)} seeds",
         "",
         f"Command: `python tests/benchmarks/arms.py --problem {options.problem} --budget {options.budget} "
-        f"--seeds {' '.join(map(str, options.seeds))} --out {options.out}`",
+        f"--seeds {' '.join(map(str, options.seeds))} --arms {' '.join(options.arms)} --out {options.out}`",
         "",
         f"coevo {environment['packages']['coevo']} at {environment['commit']}; "
         f"torch {environment['packages']['torch']}, numpy {environment['packages']['numpy']}; "
@@ -123,14 +124,14 @@ def table(rows: list[Row], curves: dict[str, list[tuple[int, float, float]]], op
         "| arm | search | val | test50 | valid m1, m2 | reward, first third | reward, last third | seconds |",
         "| --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
-    for arm in ARMS:
+    for arm in options.arms:
         own = [row for row in rows if row.arm == arm]
         fields = ("search", "val", "test50", "valid", "reward_first", "reward_last")
         cells = [spread([getattr(row, field) for row in own]) for field in fields]
         lines.append(f"| {arm} | {' | '.join(cells)} | {mean(row.wall_s for row in own):.0f} |")
     lines += ["", "Paired by seed on `val` (95 % bootstrap interval of the mean; negative favours the first):", ""]
-    lines += [f"- {paired(rows, 'ES', 'frozen')}", f"- {paired(rows, 'ES', 'grammar')}"]
-    lines += [f"- {paired(rows, 'frozen', 'grammar')}", "", "By generation, m1 and m2 (valid share / mean reward):", ""]
+    lines += [f"- {paired(rows, arm, other)}" for arm, other in combinations(options.arms, 2)]
+    lines += ["", "By generation, m1 and m2 (valid share / mean reward):", ""]
     lines += ["| generation | " + " | ".join(curves) + " |", "| --- |" + " --- |" * len(curves)]
     for points in zip(*curves.values(), strict=True):
         cells = [f"{valid:.2f} / {reward:+.4f}" for _, valid, reward in points]
@@ -144,12 +145,13 @@ def main() -> None:
     parser.add_argument("--problem", default="tsp")
     parser.add_argument("--budget", type=int, default=1000)
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2, 3, 4])
+    parser.add_argument("--arms", nargs="+", choices=ARMS, default=list(ARMS))
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--runs-dir", type=Path, default=Path("runs/arms"))
     options = parser.parse_args()
-    rows, runs = [], {arm: [] for arm in ARMS}
+    rows, runs = [], {arm: [] for arm in options.arms}
     for seed in options.seeds:
-        for arm in ARMS:
+        for arm in options.arms:
             run = run_of(arm, options, seed)
             runs[arm].append(run)
             rows.append(row_of(arm, seed, run))

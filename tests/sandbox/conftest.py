@@ -11,6 +11,14 @@ from coevo.evaluation import EvaluationPool
 TOY = Path(__file__).parent / "toy"
 
 
+@pytest.fixture(scope="session", autouse=True)
+def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Compiled code goes to a folder of the test session, never to the user's."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("own-cache")))
+        yield
+
+
 @pytest.fixture(scope="session")
 def toy(tmp_path_factory: pytest.TempPathFactory) -> ProblemFolder:
     """The five-node problem, in a folder of its own."""

@@ -1,0 +1,54 @@
+"""How much one candidate may use on a set of instances."""
+
+import itertools
+import math
+from collections.abc import Sequence
+
+from coevo.content import Limits as ProblemLimits
+from coevo.interfaces import Instance
+from coevo.sandbox.confine import Limits
+from coevo.sandbox.results import MAX_RESULT_BYTES
+from coevo.sandbox.warm_up import instance_bytes
+
+WALL_GUARD = 5.0
+"""Seconds on the clock per CPU second allowed: the CPU limit decides, this only catches what sleeps or waits."""
+
+
+def time_factor(search: Sequence[Instance], instances: Sequence[Instance]) -> float:
+    """How many times the search split's CPU limit a set of instances gets: its data relative to search's, at least 1.
+
+    Number of instances × mean data size is total data size, so the factor is a ratio of bytes (of counts, should the
+    search split hold no data). A heuristic that is called per node and looks at all nodes takes time like n², as a
+    distance matrix takes space; instances given by coordinates alone have their limit grow more slowly than that.
+
+    Args:
+        search: Instances of the search split, at least one.
+        instances: The set in question.
+    """
+    total = sum(map(instance_bytes, instances))
+    base = sum(map(instance_bytes, search))
+    ratio = total / base if base else len(instances) / len(search)
+    return max(1.0, ratio)
+
+
+def limits_for(limits: ProblemLimits, *, search: Sequence[Instance], instances: Sequence[Instance]) -> Limits:
+    """What a candidate may use on `instances`, given the problem's limits for its search split."""
+    cpu_s = limits.cpu_s * time_factor(search, instances)
+    return Limits(
+        cpu_s=cpu_s,
+        wall_s=WALL_GUARD * cpu_s,
+        memory_bytes=limits.memory_mb << 20,
+        max_result_bytes=MAX_RESULT_BYTES,
+    )
+
+
+def split_into_parts(count: int, *, threshold: int = 256, size: int = 64) -> list[tuple[int, int]]:
+    """Ranges (start, stop) that cover `count` instances: one up to `threshold`, else parts of about equal size.
+
+    Depends on the count alone, never on the number of workers, so that limits and verdicts do not either.
+    """
+    if count <= threshold:
+        return [(0, count)]
+    parts = math.ceil(count / size)
+    edges = [count * part // parts for part in range(parts + 1)]
+    return list(itertools.pairwise(edges))
