@@ -7,6 +7,7 @@ start-up (loading the model, starting the sandboxes) left out; they are read fro
 """
 
 import argparse
+import sys
 import tempfile
 from pathlib import Path
 from statistics import median
@@ -25,6 +26,12 @@ def seconds(run: str) -> float:
     return last["clock"]["time"] - first["clock"]["time"]
 
 
+def say(text: str) -> None:
+    """One line of the report."""
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
 def main() -> None:
     """Alternate the arms and print each run, the medians and their ratio."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -39,12 +46,10 @@ def main() -> None:
                 result = coevo.search(options.problem, budget=options.budget, runs_dir=folder, seed=seed, **settings)
                 times[arm].append(seconds(result.run))
             rate = options.budget / times[arm][-1]
-            print(
-                f"{arm:7} seed {seed}: {times[arm][-1]:6.1f} s, {rate:5.1f} completions/s, whole run {result.wall_s:.1f} s"
-            )  # noqa: T201
+            say(f"{arm} seed {seed}: {times[arm][-1]:.1f} s, {rate:.1f} completions/s, whole run {result.wall_s:.1f} s")
     medians = {arm: median(values) for arm, values in times.items()}
-    print(f"median frozen {options.budget / medians['frozen']:.1f} completions/s")  # noqa: T201
-    print(f"median dense / frozen wall time {medians['dense'] / medians['frozen']:.2f}")  # noqa: T201
+    say(f"median frozen {options.budget / medians['frozen']:.1f} completions/s")
+    say(f"median dense / frozen wall time {medians['dense'] / medians['frozen']:.2f}")
 
 
 if __name__ == "__main__":
