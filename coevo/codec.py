@@ -1,7 +1,8 @@
-"""The slot codec: programs and prompts as text in which argument names are slots `<a0>`, `<a1>`, …
+"""The slot codec: prompts and programs in which argument names are slots.
 
 A small model trained on programs cannot copy a name it has never seen; it can copy a slot. So the prompt states what
-each argument *means* (its kind) and programs refer to it by position; the codec restores the real names. A prompt is
+each argument *means* (its kind) and programs refer to it by position; the codec restores the real names. Slots are
+written `<a0>`, `<a1>`, …; a prompt is
 
     <m1><a0>node<a1>nodes<a2>matrix->node<p>
      c = <a1>
@@ -151,9 +152,8 @@ def _argument_names(signature: Signature, function: ast.FunctionDef) -> list[str
     arguments = function.args
     plain = [argument.arg for argument in arguments.posonlyargs + arguments.args]
     if arguments.vararg or arguments.kwarg or arguments.kwonlyargs or len(plain) != len(signature.arguments):
-        raise ValueError(
-            f"expected {len(signature.arguments)} plain arguments of {signature.function}, got ({ast.unparse(arguments)})"
-        )
+        count, name = len(signature.arguments), signature.function
+        raise ValueError(f"expected {count} plain arguments of {name}, got ({ast.unparse(arguments)})")
     return plain
 
 
@@ -178,9 +178,9 @@ def _rename(module: ast.Module, names: Mapping[str, str]) -> ast.Module:
     for node in ast.walk(module):
         for field in ("id", "arg", "name", "asname", "rest"):
             value = getattr(node, field, None)
-            if isinstance(value, str) and value in names and not isinstance(node, ast.keyword):
-                if not (isinstance(node, ast.alias) and field == "name"):
-                    setattr(node, field, names[value])
+            is_fixed = isinstance(node, ast.keyword) or (isinstance(node, ast.alias) and field == "name")
+            if isinstance(value, str) and value in names and not is_fixed:
+                setattr(node, field, names[value])
         if isinstance(node, (ast.Global, ast.Nonlocal)):
             node.names = [names.get(name, name) for name in node.names]
     return module

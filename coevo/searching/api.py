@@ -161,13 +161,15 @@ def _opening(search: Search) -> dict[str, Any]:
 
 
 def _closing(search: Search, directory: RunDirectory, started: float, status: str) -> dict[str, Any]:
-    """The part of a result that an interrupted run has too; its best is the best recorded so far."""
-    asked, on_top, best = 0, 0, None
+    """The part of a result that an interrupted run has too: every number is read from the run's events."""
+    asked, on_top, best, fingerprint = 0, 0, None, ""
     for event in read_events(directory.events):
         if event["kind"] == "asked":
-            on_top_too = event["generation"] == 0 and not search.config.charge_first
-            asked += 0 if on_top_too else len(event["requests"])
-            on_top += len(event["requests"]) if on_top_too else 0
+            is_on_top = event["generation"] == 0 and not search.config.charge_first
+            asked += 0 if is_on_top else len(event["requests"])
+            on_top += len(event["requests"]) if is_on_top else 0
+        elif event["kind"] in ("started", "step"):
+            fingerprint = event["fingerprint"]
         elif _is_better(event, best):
             best = {key: event[key] for key in ("candidate", "cost", "objective")}
     return {
@@ -176,7 +178,7 @@ def _closing(search: Search, directory: RunDirectory, started: float, status: st
         "splits": {},
         "comparisons": {},
         "budget": {"operator": asked, "on_top": on_top, "skill": 0, "planned": search.plan.charged},
-        "fingerprint": f"{search.learner.fingerprint():016x}",
+        "fingerprint": fingerprint,
         "wall_s": round(time.monotonic() - started, 3),
         "run": str(directory.path),
     }

@@ -1,7 +1,7 @@
 """Tiny random models, written as Hugging Face folders without torch."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,6 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors
 from coevo.engines.checkpoint import write_checkpoint
 from coevo.engines.llama_shape import lean_shape
 from coevo.engines.loading import inspect_folder
-from coevo.engines.torch_worker import ServedModel, serve_model
 from coevo.interfaces import Member, Request, Sampling
 
 SPECIAL = ["<pad>", "<eos>", "<bos>", "<a0>", "<a1>"]
@@ -68,9 +67,7 @@ def make_model(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
     every text with a begin token; further keywords replace entries of `config.json`.
     """
 
-    def make(
-        renderer: str | None = "plain", template: bool = False, adds_bos: bool = False, **changes: Any
-    ) -> Path:
+    def make(renderer: str | None = "plain", template: bool = False, adds_bos: bool = False, **changes: Any) -> Path:
         folder = tmp_path_factory.mktemp("model")
         vocabulary = write_tokenizer(folder, adds_bos=adds_bos, template=TEMPLATE if template else None)
         config = {**CONFIG, "vocab_size": vocabulary, **changes}
@@ -119,12 +116,6 @@ def grouped_llama(make_model: Callable[..., Path]) -> Path:
     folder = make_model(num_key_value_heads=2, tie_word_embeddings=False)
     assert lean_shape(inspect_folder(folder)) is None
     return folder
-
-
-@pytest.fixture
-def lean(tiny_llama: Path) -> Iterator[ServedModel]:
-    """The lean model served in this process."""
-    yield serve_model(tiny_llama, chat=False, device="auto", threads=1)
 
 
 @pytest.fixture

@@ -58,5 +58,7 @@ def test_temperature_zero_takes_the_first_largest(logits, seed):
 def test_all_64_bits_of_a_seed_count(other):
     """Seeds that agree in their low 32 bits draw differently."""
     logits = np.zeros(1000, np.float32)
-    draws = [[sampler.draw(logits) for _ in range(5)] for sampler in (Sampler(Sampling(), 0), Sampler(Sampling(), other))]
+    draws = [
+        [sampler.draw(logits) for _ in range(5)] for sampler in (Sampler(Sampling(), 0), Sampler(Sampling(), other))
+    ]
     assert draws[0] != draws[1]

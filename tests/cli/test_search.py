@@ -1,0 +1,136 @@
+"""The README's command, end to end, with the real model, sandbox and problem."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from coevo.records.event_log import read_events
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+
+
+def coevo(*arguments, cwd):
+    """Run the command and return the finished process."""
+    return subprocess.run(
+        [sys.executable, "-m", "coevo", *map(str, arguments)], cwd=cwd, capture_output=True, text=True
+    )
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """A finished search with the shipped model, and where it ran."""
+    folder = tmp_path_factory.mktemp("work")
+    return coevo("search", "--problem", "tsp", "--budget", "90", "--seed", "1", "--json", cwd=folder), folder
+
+
+def test_a_search_ends_with_a_better_heuristic(finished):
+    """A small budget already beats nearest neighbour on the search split, and everything promised is in the result."""
+    process, folder = finished
+    assert process.returncode == 0, process.stderr
+    result = json.loads(process.stdout)
+    assert (result["status"], result["budget"]["operator"], result["budget"]["planned"]) == ("done", 90, 90)
+    assert result["best"]["objective"] < 7.00437
+    assert set(result["splits"]) == {"search", "val", "test20", "test50", "test100"}
+    for heuristic in ("nearest_neighbour", "farthest insertion"):
+        assert all(0 < result["comparisons"][heuristic][split]["gap"] < 0.4 for split in result["splits"])
+    run = folder / result["run"]
+    assert (run / "best.py").read_text() == (run / "candidates" / f"{result['best']['candidate']}.py").read_text()
+    assert {f.name for f in run.iterdir()} >= {"config.toml", "environment.json", "events.jsonl", "es", "result.json"}
+
+
+def test_the_best_heuristic_measures_as_reported(finished):
+    """`coevo evaluate best.py` gives the objective that the search reported, to the last bit."""
+    process, folder = finished
+    result = json.loads(process.stdout)
+    for split in ("search", "test20"):
+        again = coevo(
+            "evaluate", f"{result['run']}/best.py", "--problem", "tsp", "--split", split, "--json", cwd=folder
+        )
+        report = json.loads(again.stdout)
+        assert report["objective"] == result["splits"][split]["objective"]
+        assert len(report["instances"]) == (64 if split == "search" else 1000)
+
+
+def test_the_history_replays_to_the_final_fingerprint(finished):
+    """From the shipped weights, the recorded steps give the run's weights."""
+    from coevo.engines.loading import resolve_model
+    from coevo.engines.replay import replay
+    from coevo.es.history import updates
+
+    process, folder = finished
+    result = json.loads(process.stdout)
+    history = (folder / result["run"] / "es" / "history.jsonl").read_text().splitlines(keepends=True)
+    fingerprint, _ = replay(resolve_model("embedded"), updates(history))
+    assert f"{fingerprint:016x}" == result["fingerprint"]
+
+
+def test_ctrl_c_stops_cleanly_and_resume_goes_on(finished, tmp_path):
+    """An interrupted run exits with 130, leaves no process, and resumes to the result of one that was not."""
+    whole, _ = finished
+    command = [sys.executable, "-m", "coevo", "search", "--problem", "tsp", "--budget", "90", "--seed", "1"]
+    process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.DEVNULL, start_new_session=True)
+    while not (logs := list(tmp_path.glob("runs/*/events.jsonl"))) or logs[0].stat().st_size < 20_000:
+        assert process.poll() is None
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=10) == 130
+    assert subprocess.run(["pgrep", "-s", str(process.pid)], capture_output=True).returncode == 1
+    run = logs[0].parent
+    assert json.loads((run / "result.json").read_text())["status"] == "interrupted"
+    resumed = coevo("resume", run, "--json", cwd=tmp_path)
+    assert resumed.returncode == 0, resumed.stderr
+    first, second = json.loads(whole.stdout), json.loads(resumed.stdout)
+    assert {**first, "wall_s": 0, "run": ""} == {**second, "wall_s": 0, "run": ""}
+    assert "resumed" in [event["kind"] for event in read_events(run / "events.jsonl")]
+
+
+def test_resuming_a_finished_run_reports_it_again(finished):
+    """Nothing is asked or written a second time."""
+    process, folder = finished
+    run = folder / json.loads(process.stdout)["run"]
+    before = (run / "events.jsonl").read_bytes()
+    again = coevo("resume", run, "--json", cwd=folder)
+    assert json.loads(again.stdout) == json.loads(process.stdout)
+    assert (run / "events.jsonl").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "flags", [["--es", "off"], ["--method", "grammar"], ["--recipe", "esopt-eoh-1000", "--budget", "60"]]
+)
+def test_every_arm_runs(tmp_path, flags):
+    """The frozen model, the training grammar and the published recipe each run to the end of a small budget."""
+    process = coevo("search", "--problem", "tsp", "--budget", "60", *flags, "--json", cwd=tmp_path)
+    assert process.returncode == 0, process.stderr
+    result = json.loads(process.stdout)
+    assert (result["status"], result["budget"]["operator"]) == ("done", 60)
+    assert result["budget"]["on_top"] == (10 if "--recipe" in flags else 0)
+
+
+def test_the_users_heuristic_starts_the_population(tmp_path):
+    """`--start FILE` evaluates the file and makes it a parent, charging nothing."""
+    mine = tmp_path / "mine.py"
+    mine.write_text(
+        "def select_next_node(current, end, unvisited, distances):\n"
+        "    return min(unvisited, key=lambda node: distances[current, node] - 0.3 * distances[end, node])\n"
+    )
+    process = coevo("search", "--budget", "40", "--start", mine, "--json", cwd=tmp_path)
+    assert process.returncode == 0, process.stderr
+    run = tmp_path / json.loads(process.stdout)["run"]
+    events = list(read_events(run / "events.jsonl"))
+    first = next(event for event in events if event["kind"] == "verdict")
+    assert first["status"] == "ok"
+    assert (Path(run) / "candidates" / f"{first['candidate']}.py").read_text() == mine.read_text()
+
+
+def test_a_dry_run_shows_plan_and_prompts_and_writes_nothing(tmp_path):
+    """No model is started, and the directory stays empty."""
+    process = coevo("search", "--budget", "200", "--dry-run", cwd=tmp_path)
+    assert process.returncode == 0, process.stderr
+    assert "first population: 10 completions of i1" in process.stdout
+    assert "in all 200 completions charged" in process.stdout
+    assert list(tmp_path.iterdir()) == []
