@@ -76,7 +76,7 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """A step of the weights: θ ← θ + Σᵢ coefficientᵢ · signᵢ · ε(directionᵢ), summed in fp32 in this order.
+    """A step of the weights: θ ← θ + Σᵢ coefficientᵢ · ε(directionᵢ), summed in fp32 in this order.
 
     Attributes:
         run_key: 64-bit key of the run's noise.

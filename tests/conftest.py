@@ -19,8 +19,9 @@ Judge = Callable[[str], Evaluation]
 
 @pytest.fixture(autouse=True)
 def _quiet_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No test reads or writes the user's home."""
+    """No test writes the user's caches or asks a hub."""
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / "cache"))
 
 
 @pytest.fixture

@@ -30,5 +30,11 @@ def main() -> None:
     except CoevoError as error:
         sys.stderr.write(f"coevo: {' '.join(str(error).split())}\n")
         sys.exit(2)
+    except OSError as error:
+        if error.filename is None:
+            raise
+        reason = f"expected to use {error.filename}, got: {error.strerror}; check the path and its permissions"
+        sys.stderr.write(f"coevo: {' '.join(reason.split())}\n")
+        sys.exit(2)
     except KeyboardInterrupt:
         sys.exit(130)

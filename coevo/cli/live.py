@@ -24,6 +24,7 @@ class Tally:
     def __init__(self, config: SearchConfig):
         self.problem = find_problem(config.problem)
         self.budget = config.budget
+        self.charges_first = config.charge_first
         self.asked = self.children = self.valid = self.generation = self.generations = 0
         self.best: float | None = None
         self.reference: float | None = None
@@ -42,7 +43,8 @@ class Tally:
         self.generations = len(event["generations"])
 
     def _on_asked(self, event: Event) -> None:
-        self.asked += len(event["requests"])
+        if self.charges_first or event["generation"] > 0:
+            self.asked += len(event["requests"])
         self.generation = event["generation"]
         self.phase = f"generation {event['generation']} of {self.generations}, operator {event['operator']}"
 
@@ -55,7 +57,7 @@ class Tally:
         counts[1] += ok
 
     def _on_verdict(self, event: Event) -> None:
-        if event["split"] != "search":
+        if event["split"] != "search" or event["role"] != "candidate":
             self.phase = f"measuring on {event['split']}"
         elif event["cost"] is not None and (self.best is None or event["cost"] < self.best):
             self.best = event["cost"]

@@ -12,7 +12,7 @@ RUN = "Run"
 
 
 def search(
-    problem: Annotated[str, typer.Option(help="Name of a problem, or path of its folder.")] = "tsp",
+    problem: Annotated[str | None, typer.Option(help="Name of a problem, or path of its folder.  [tsp]")] = None,
     budget: Annotated[int | None, typer.Option(help="Operator completions in all; never exceeded.  [200]")] = None,
     method: Annotated[
         str | None, typer.Option(help="eoh, or grammar (the embedded model's own training grammar).")
@@ -81,8 +81,10 @@ def search(
 
     resolved = make_config(values, recipe)
     if dry_run:
-        print_dry_run(resolved)
+        print_dry_run(resolved, as_json=json)
         return
+    for warning in resolved.evolution_strategy.warnings():
+        typer.echo(f"coevo: {warning}", err=True)
     with following(resolved) as listener:
         result = run_search(resolved, runs_dir=runs_dir, listeners=(listener,))
     print_result(result, as_json=json)
@@ -94,7 +96,9 @@ def _present(values: dict[str, Any]) -> dict[str, Any]:
 
 def _merge(file: dict[str, Any], given: dict[str, Any], strategy: dict[str, Any]) -> dict[str, Any]:
     """Flags win over the file."""
-    return {**file, **given, "evolution_strategy": {**file.get("evolution_strategy", {}), **strategy}}
+    in_file = file.get("evolution_strategy", {})
+    merged = {**in_file, **strategy} if isinstance(in_file, dict) else in_file
+    return {**file, **given, "evolution_strategy": merged}
 
 
 def _read_config(file: Path | None) -> dict[str, Any]:

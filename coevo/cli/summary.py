@@ -1,5 +1,6 @@
 """What a search prints when it is done, and what a dry run shows."""
 
+import json
 import sys
 from pathlib import Path
 
@@ -61,12 +62,15 @@ def _cell(value: SplitResult) -> str:
     return "failed" if value.objective is None else f"{value.objective:.4f} ({percent(value.gap)})"
 
 
-def print_dry_run(config: SearchConfig) -> None:
+def print_dry_run(config: SearchConfig, *, as_json: bool) -> None:
     """Show what a search would do: its plan and the prompt of each operator, with the baselines as parents."""
     from coevo.searching.preview import preview
 
     out = console()
     shown = preview(config)
+    if as_json:
+        typer.echo(json.dumps({"plan": shown.plan.splitlines(), "prompts": shown.prompts}))
+        return
     out.print(shown.plan, markup=False, soft_wrap=True)
     for name, prompt in shown.prompts.items():
         out.rule(name, align="left")

@@ -49,6 +49,10 @@ class _Row:
         self._sampler = Sampler(request.sampling, request.seed)
 
     def take(self, logits: FloatArray, ends: Sequence[int]) -> None:
+        if not np.isfinite(logits).all():
+            # A perturbation can overflow 16-bit weights; such an answer is cut off, and the search goes on.
+            self.finish = "length"
+            return
         token = self._sampler.draw(logits)
         self.tokens.append(token)
         if token in ends:

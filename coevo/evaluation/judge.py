@@ -21,6 +21,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NoReturn
 
+import numpy as np
+
 from coevo.candidate import Evaluation
 from coevo.content import ProblemFolder, ProblemSpec
 from coevo.errors import CoevoError, ContentError, SandboxError
@@ -87,7 +89,7 @@ class Judge:
         """
         if split not in self._splits:
             try:
-                self._splits[split] = list(self._problem.instances(split))
+                self._splits[split] = [checked_instance(each) for each in self._problem.instances(split)]
             except Exception as error:
                 raise ContentError(
                     f"expected the instances of split {split!r} from {self._folder.path}, "
@@ -156,6 +158,21 @@ def answer(court: Judge, header: dict[str, Any], source: bytes) -> dict[str, Any
         return court.evaluate(source.decode(errors="surrogatepass"), header["split"], header["part"])
     except CoevoError as error:
         return error_reply(error)
+
+
+def checked_instance(value: object) -> Instance:
+    """An instance that can be sent into a sandbox.
+
+    Raises:
+        TypeError: If it is not an `Instance`, or holds anything but numbers and numeric arrays.
+    """
+    if not isinstance(value, Instance):
+        raise TypeError(f"expected an Instance, got {type(value).__name__}")
+    for name, item in value.data.items():
+        is_numeric = item.dtype.kind in "biuf" if isinstance(item, np.ndarray) else isinstance(item, int | float)
+        if not is_numeric:
+            raise TypeError(f"expected numbers or numeric arrays in instance {value.name}, got {name} = {item!r:.40}")
+    return value
 
 
 def error_reply(error: CoevoError) -> dict[str, Any]:

@@ -78,7 +78,7 @@ class JudgeProcess:
         """Start the judge and wait until its sandbox is warm.
 
         Raises:
-            JudgeDiedError: If it ends before it is ready.
+            JudgeDiedError: If the pool is closed meanwhile.
             SandboxError: If untrusted code cannot be contained here.
             ContentError: If the problem cannot be used.
         """
@@ -90,7 +90,15 @@ class JudgeProcess:
         assert process.stdout is not None
         self._channel = Channel(process.stdout.fileno(), process.stdin.fileno())
         header, parts = self._brief.frame()
-        self._exchange(header, *parts)
+        try:
+            self._exchange(header, *parts)
+        except JudgeDiedError as error:
+            if self._is_closed:
+                raise
+            raise SandboxError(
+                f"expected a judge for {self._brief.problem.path} to start, but it died ({error}); "
+                "what it said is above; check the problem folder and this machine's memory"
+            ) from error
 
     def evaluate(self, code: str, split: str, part: tuple[int, int] | None) -> Evaluation | int:
         """The verdict on one candidate, or the number of instances if the split has to be asked for in parts.

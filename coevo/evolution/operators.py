@@ -12,7 +12,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from coevo.content import content_roots, explain
+from coevo.content import content_roots, explain, read_text
 from coevo.errors import ContentError
 
 PLACEHOLDERS = frozenset({"task", "function", "definition", "arguments", "returns", "parents"})
@@ -49,7 +49,7 @@ def read_operator(file: Path) -> Operator:
     Raises:
         ContentError: Naming the file, and the line where there is one.
     """
-    text = file.read_text()
+    text = read_text(file)
     opening, _, rest = text.partition("\n")
     front, fence, body = rest.partition(f"\n{FENCE}\n")
     if opening.strip() != FENCE or not fence:

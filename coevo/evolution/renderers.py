@@ -84,8 +84,8 @@ class SlotsRenderer:
     def render(self, operator: Operator, problem: ProblemFolder, parents: Sequence[Candidate]) -> str:
         """The slot text of the request.
 
-        Where the codec cannot represent a parent (say, one with helper functions), the model is asked for a new
-        heuristic instead (i1), so that the completion is not wasted.
+        Where the codec cannot represent a parent, the model is asked for a new heuristic instead (i1), so that the
+        completion is not wasted. The codec can represent whatever it wrote; a start heuristic is checked beforehand.
         """
         if operator.name not in SLOT_OPERATORS:
             known = ", ".join(sorted(SLOT_OPERATORS))
@@ -100,6 +100,15 @@ class SlotsRenderer:
     def read(self, problem: ProblemFolder, text: str) -> Reading:
         """The program, with the problem's own argument names."""
         return Reading(codec.decode_child(problem.spec.heuristic, text))
+
+
+def unreadable(problem: ProblemFolder, candidate: Candidate) -> str:
+    """Why the slot codec cannot show a candidate as a parent; empty if it can."""
+    try:
+        codec.encode_prompt("m1", problem.spec.heuristic, [candidate.code])
+    except ValueError as error:
+        return str(error)
+    return ""
 
 
 def renderer_named(name: RendererName) -> Renderer:

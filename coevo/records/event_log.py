@@ -132,11 +132,18 @@ def _read(path: Path, file: IO[bytes]) -> tuple[list[Event], int]:
         if not line.endswith(b"\n"):
             break
         try:
-            events.append(json.loads(line))
+            events.append(_event(line))
         except ValueError as error:
             raise RunError(f"{path}:{number}: expected one JSON event, got {line[:40]!r}: {error}") from error
         intact += len(line)
     return events, intact
+
+
+def _event(line: bytes) -> Event:
+    event = json.loads(line)
+    if not isinstance(event, dict) or not isinstance(event.get("kind"), str):
+        raise ValueError("not an object with a kind")
+    return event
 
 
 def _line(event: Event) -> bytes:

@@ -109,25 +109,32 @@ class RunDirectory:
         if not file.exists():
             write_json(file, {"schema_version": SCHEMA_VERSION, **environment})
 
-    def save_result(self, result: Mapping[str, Any], best: Candidate | None) -> None:
-        """Write `result.json`, and `best.py` if there is one."""
-        if best is not None:
-            write_text(self.path / "best.py", best.code)
+    def save_best(self, best: Candidate) -> None:
+        """Write `best.py`."""
+        write_text(self.path / "best.py", best.code)
+
+    def save_result(self, result: Mapping[str, Any]) -> None:
+        """Write `result.json`."""
         write_json(self.path / "result.json", {"schema_version": SCHEMA_VERSION, **result})
 
     def result(self) -> dict[str, Any] | None:
-        """The result, or None while there is none.
+        """The result without its schema version, or None while there is none.
 
         Raises:
-            RunError: If the file is not valid JSON.
+            RunError: If the file is not a JSON object, or another version wrote it.
         """
         file = self.path / "result.json"
         if not file.is_file():
             return None
         try:
-            return dict(json.loads(file.read_text()))
-        except ValueError as error:
-            raise RunError(f"{file} is not valid JSON: {error}") from error
+            values = dict(json.loads(file.read_text()))
+        except (ValueError, TypeError) as error:
+            raise RunError(f"{file} is not a JSON object: {error}") from error
+        if (version := values.pop("schema_version", None)) != SCHEMA_VERSION:
+            raise RunError(
+                f"{file}: expected schema_version {SCHEMA_VERSION}, got {version}; use the coevo that wrote it"
+            )
+        return values
 
 
 def _first_free(runs_dir: Path, name: str) -> Path:

@@ -6,14 +6,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
+
 from coevo import __version__
+from coevo.content import explain
 from coevo.errors import ConfigError, RunError
 from coevo.records.environment import describe_environment
 from coevo.records.event_log import SCHEMA_VERSION, Event, Listener, read_events
 from coevo.records.run_directory import RunDirectory
 from coevo.searching.assemble import assembled
 from coevo.searching.config import SearchConfig, absolute, make_config
-from coevo.searching.finish import reference_means, report
+from coevo.searching.finish import choose_best, reference_means, report
 from coevo.searching.loop import Search, evolve
 from coevo.searching.result import SearchResult
 
@@ -69,10 +72,12 @@ def load_run(path: str | Path) -> Run:
         RunError: If it is not one, or was written by another version.
     """
     directory = RunDirectory.open(Path(path))
-    result = directory.result()
-    if result is not None:
-        result.pop("schema_version")
-    return Run(directory.path, config_of(directory.path), SearchResult.model_validate(result) if result else None)
+    values = directory.result()
+    try:
+        result = None if values is None else SearchResult.model_validate(values)
+    except ValidationError as error:
+        raise RunError(f"{directory.path / 'result.json'}: {explain(error)}") from error
+    return Run(directory.path, config_of(directory.path), result)
 
 
 def config_of(run: Path) -> SearchConfig:
@@ -125,13 +130,18 @@ def _run(
 ) -> SearchResult:
     started = time.monotonic()
     with assembled(config, open_directory, listeners) as (search, directory):
-        directory.save_environment(describe_environment())
+        directory.save_environment(
+            {**describe_environment(), "model": config.model, "fingerprint": _fingerprint(search)}
+        )
         try:
             search.log.emit("started", **_opening(search))
             outcome = evolve(search)
-            findings = report(search.problem, outcome.population, search.examiner)
+            best = choose_best(outcome.population, search.examiner) if outcome.population else None
+            if best is not None:
+                directory.save_best(best.candidate)
+            findings = report(search.problem, best, search.examiner)
         except KeyboardInterrupt:
-            directory.save_result(_closing(search, directory, started, "interrupted"), None)
+            directory.save_result(_closing(search, directory, started, "interrupted"))
             raise
         search.log.emit("finished", status=outcome.status, best=findings.best.candidate if findings.best else None)
         result = SearchResult.model_validate(
@@ -143,8 +153,12 @@ def _run(
                 "failures": outcome.failures,
             }
         )
-        directory.save_result(result.model_dump(mode="json"), findings.candidate)
+        directory.save_result(result.model_dump(mode="json"))
     return result
+
+
+def _fingerprint(search: Search) -> str:
+    return f"{search.learner.fingerprint():016x}"
 
 
 def _opening(search: Search) -> dict[str, Any]:
@@ -153,7 +167,7 @@ def _opening(search: Search) -> dict[str, Any]:
         "schema_version": SCHEMA_VERSION,
         "version": __version__,
         "problem": search.problem.spec.name,
-        "fingerprint": f"{search.learner.fingerprint():016x}",
+        "fingerprint": _fingerprint(search),
         "first": search.plan.first,
         "generations": [dict(counts) for counts in search.plan.generations],
         "reference": reference_means(search.problem, ["search"]).get("search"),
@@ -185,7 +199,9 @@ def _closing(search: Search, directory: RunDirectory, started: float, status: st
 
 
 def _is_better(event: Event, best: dict[str, Any] | None) -> bool:
-    """Whether an event is a verdict on the search split that beats the best so far."""
-    if event["kind"] != "verdict" or event["split"] != "search" or event["cost"] is None:
+    """Whether an event is the verdict on a candidate of the run, on the search split, that beats the best so far."""
+    if event["kind"] != "verdict" or event["role"] != "candidate":
+        return False
+    if event["split"] != "search" or event["cost"] is None:
         return False
     return best is None or event["cost"] < best["cost"]

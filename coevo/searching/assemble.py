@@ -11,13 +11,14 @@ from coevo.engines.loading import read_model_card, resolve_model
 from coevo.errors import ConfigError, ContentError
 from coevo.evaluation import EvaluationPool
 from coevo.evolution.operators import load_operators
-from coevo.evolution.renderers import RendererName, renderer_named
+from coevo.evolution.renderers import RendererName, renderer_named, unreadable
 from coevo.interfaces import Engine
 from coevo.records.event_log import Listener
 from coevo.records.run_directory import RunDirectory
-from coevo.searching.brood import Nursery
+from coevo.searching.breeding import Breeder
 from coevo.searching.config import OPERATORS, SearchConfig
 from coevo.searching.examiner import Examiner
+from coevo.searching.finish import reference_means
 from coevo.searching.learning import Learner
 from coevo.searching.loop import Search
 from coevo.searching.plan import plan
@@ -43,7 +44,10 @@ def assembled(
         engine, renderer = start_engine(config)
         stack.callback(engine.close)
         pool = stack.enter_context(EvaluationPool(problem, workers=config.workers, unsafe=config.unsafe_no_sandbox))
+        engine.fingerprint()  # a model that cannot be served shows now
         check_baselines(problem, pool)
+        check_start(problem, pool, renderer, start)
+        reference_means(problem, list(problem.spec.splits))
         directory = open_directory()
         log = stack.enter_context(directory.open_log(time.time, listeners))
         examiner = Examiner(pool, log, directory)
@@ -53,7 +57,7 @@ def assembled(
                 problem=problem,
                 plan=the_plan,
                 operators=operators,
-                nursery=Nursery(problem, engine, renderer_named(renderer), log, examiner),
+                breeder=Breeder(problem, engine, renderer_named(renderer), log, examiner),
                 examiner=examiner,
                 learner=Learner(config, len(the_plan.generations), engine, log, directory),
                 log=log,
@@ -101,6 +105,25 @@ def check_baselines(problem: ProblemFolder, pool: EvaluationPool) -> None:
             raise ContentError(
                 f"expected the baseline {problem.path / 'baselines' / name}.py to solve the search split, "
                 f"got {verdict.status}: {verdict.detail}"
+            )
+
+
+def check_start(
+    problem: ProblemFolder, pool: EvaluationPool, renderer: RendererName, start: tuple[Candidate, ...]
+) -> None:
+    """Refuse heuristics of the user's that fail, or that the model could not be shown as parents.
+
+    Raises:
+        ContentError: Naming what is wrong with which.
+    """
+    for number, candidate in enumerate(start, 1):
+        verdict = pool.evaluate(candidate.code)
+        if not verdict.is_ok:
+            raise ContentError(f"--start file {number} fails on the search split: {verdict.status}: {verdict.detail}")
+        if renderer == "slots" and (reason := unreadable(problem, candidate)):
+            raise ContentError(
+                f"the embedded model cannot read --start file {number} as a parent: {reason}; "
+                "put everything into the one function, or use another --model"
             )
 
 

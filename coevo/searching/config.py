@@ -1,6 +1,7 @@
 """Everything that decides a search, resolved: what `config.toml` in a run directory holds."""
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -36,7 +37,7 @@ class SearchConfig(BaseModel):
     evolution_strategy: ESSettings
     """σ, α, members and children per member; without ES, members × children is still the size of a step."""
     parents: Literal["common", "independent"] = "common"
-    """Whether the members of a step share their parents (and sampling seeds), or each child draws its own."""
+    """Whether the members of a step share their parents, or each child draws its own."""
     charge_first: bool = True
     """Whether the first population counts towards the budget; published recipes charge it on top."""
     population: int = Field(default=10, ge=2)
@@ -66,6 +67,9 @@ class SearchConfig(BaseModel):
 EMBEDDED_STRATEGY: dict[str, Any] = {"sigma": 5e-3, "alpha": 2.5e-3}
 """Defaults for the embedded model, whose weights are larger (RMS about 0.1) than those of a hub model."""
 
+EMBEDDED_MAX_TOKENS = 160
+"""Longest answer of the embedded model; its programs are short, and what runs on is lost."""
+
 RECIPES: dict[str, dict[str, Any]] = {
     f"esopt-eoh-{budget}": {
         "budget": budget,
@@ -91,23 +95,27 @@ def make_config(values: dict[str, Any], recipe: str | None = None) -> SearchConf
     if recipe is not None and recipe not in RECIPES:
         raise ConfigError(f"expected a recipe among {', '.join(RECIPES)}, got {recipe!r}")
     chosen = RECIPES[recipe] if recipe else {}
-    strategy = {**_own_strategy(values), **chosen.get("evolution_strategy", {}), **values.get("evolution_strategy", {})}
+    given = values.get("evolution_strategy", {})
+    if not isinstance(given, Mapping):
+        raise ConfigError(f"expected a table for evolution_strategy, got {given!r}")
+    is_embedded = values.get("model", "embedded") == "embedded"
+    own = {"max_tokens": EMBEDDED_MAX_TOKENS} if is_embedded else {}
+    own_strategy = {"children": 2, **(EMBEDDED_STRATEGY if is_embedded else {})}
+    strategy = {**own_strategy, **chosen.get("evolution_strategy", {}), **given}
     try:
-        return SearchConfig.model_validate({**chosen, **values, "evolution_strategy": strategy})
+        return SearchConfig.model_validate({**own, **chosen, **values, "evolution_strategy": strategy})
     except ValidationError as error:
         raise ConfigError(explain(error)) from error
 
 
-def _own_strategy(values: dict[str, Any]) -> dict[str, Any]:
-    """The defaults: two children a member; σ and α by the model."""
-    own = EMBEDDED_STRATEGY if values.get("model", "embedded") == "embedded" else {}
-    return {"children": 2, **own}
-
-
 def absolute(config: SearchConfig) -> SearchConfig:
-    """The same search with every path absolute, so that it can be resumed from anywhere."""
+    """The same search with every path absolute, so that it can be resumed from anywhere.
+
+    A name stays a name, also where the working directory happens to hold a file or folder that is called so.
+    """
     changes: dict[str, Any] = {"start": tuple(str(Path(file).resolve()) for file in config.start)}
-    for field in ("problem", "model"):
-        if (path := Path(getattr(config, field))).exists():
-            changes[field] = str(path.resolve())
+    if (Path(config.problem) / "problem.toml").is_file():
+        changes["problem"] = str(Path(config.problem).resolve())
+    if config.model != "embedded" and Path(config.model).exists():
+        changes["model"] = str(Path(config.model).resolve())
     return config.model_copy(update=changes)

@@ -38,7 +38,9 @@ def evaluate_file(
         )
     candidate = read_heuristic(file, folder)
     started = time.monotonic()
-    with EvaluationPool(folder, workers=workers or len(os.sched_getaffinity(0)), unsafe=unsafe) as pool:
+    with EvaluationPool(
+        folder, workers=len(os.sched_getaffinity(0)) if workers is None else workers, unsafe=unsafe
+    ) as pool:
         verdict = pool.evaluate(candidate.code, split)
     values = verdict.objectives
     instances = folder.load().instances(split)

@@ -1,12 +1,16 @@
 """Verdicts on candidates: from the run's past where it has one, else from the evaluation pool; recorded once each."""
 
 from concurrent.futures import Future
+from typing import Literal
 
 from coevo.candidate import Candidate, Evaluation
 from coevo.evaluation import EvaluationPool
 from coevo.records.event_log import EventLog
 from coevo.records.past import verdicts
 from coevo.records.run_directory import RunDirectory
+
+Role = Literal["candidate", "baseline"]
+"""Whether a verdict is on a candidate of the run or on a yardstick from the problem's folder."""
 
 
 class Examiner:
@@ -31,7 +35,7 @@ class Examiner:
         self._directory.save_candidate(candidate)
         self._pending[key] = self._pool.submit(candidate.code, split)
 
-    def verdict(self, candidate: Candidate, split: str = "search") -> Evaluation:
+    def verdict(self, candidate: Candidate, split: str = "search", role: Role = "candidate") -> Evaluation:
         """Wait for a verdict and record it if it is new. Call in an order that does not depend on timing."""
         key = (candidate.identity, split)
         if key in self._settled:
@@ -44,6 +48,7 @@ class Examiner:
             clock={"cpu_s": round(evaluation.cpu_s, 6)},
             candidate=candidate.identity,
             split=split,
+            role=role,
             status=evaluation.status,
             detail=evaluation.detail,
             cost=evaluation.cost,

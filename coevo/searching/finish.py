@@ -8,7 +8,7 @@ import numpy as np
 
 from coevo.candidate import Candidate
 from coevo.content import ProblemFolder
-from coevo.errors import Infeasible
+from coevo.errors import ContentError, Infeasible
 from coevo.evolution.population import Population, Scored
 from coevo.searching.examiner import Examiner
 from coevo.searching.result import Best, SplitResult
@@ -18,17 +18,15 @@ from coevo.searching.result import Best, SplitResult
 class Findings:
     """What the end of a search has to say; empty when no candidate was valid."""
 
-    candidate: Candidate | None = None
     best: Best | None = None
     splits: dict[str, SplitResult] = field(default_factory=dict)
     comparisons: dict[str, dict[str, SplitResult]] = field(default_factory=dict)
 
 
-def report(problem: ProblemFolder, population: Population, examiner: Examiner) -> Findings:
-    """Choose the best of a population on `val`; measure it, the baselines and the classics on every split."""
-    if not population:
+def report(problem: ProblemFolder, chosen: Scored | None, examiner: Examiner) -> Findings:
+    """Measure the chosen candidate, the problem's baselines and its textbook algorithms on every split."""
+    if chosen is None:
         return Findings()
-    chosen = choose_best(population, examiner)
     heuristics = {"best": chosen.candidate}
     heuristics |= {name: Candidate(code) for name, code in problem.baselines().items()}
     splits = list(problem.spec.splits)
@@ -36,7 +34,7 @@ def report(problem: ProblemFolder, population: Population, examiner: Examiner) -
         for split in splits:
             examiner.begin(candidate, split)
     means = {
-        name: {split: examiner.verdict(candidate, split).objective for split in splits}
+        name: {split: _objective(examiner, name, candidate, split) for split in splits}
         for name, candidate in heuristics.items()
     }
     means |= textbook_means(problem, splits)
@@ -47,7 +45,11 @@ def report(problem: ProblemFolder, population: Population, examiner: Examiner) -
     }
     own_splits = table.pop("best")
     best = Best(candidate=chosen.candidate.identity, cost=chosen.cost, objective=problem.sign() * chosen.cost)
-    return Findings(chosen.candidate, best, own_splits, table)
+    return Findings(best, own_splits, table)
+
+
+def _objective(examiner: Examiner, name: str, candidate: Candidate, split: str) -> float | None:
+    return examiner.verdict(candidate, split, "candidate" if name == "best" else "baseline").objective
 
 
 def choose_best(population: Population, examiner: Examiner) -> Scored:
@@ -60,9 +62,15 @@ def choose_best(population: Population, examiner: Examiner) -> Scored:
 
 
 def textbook_means(problem: ProblemFolder, splits: Sequence[str]) -> dict[str, dict[str, float | None]]:
-    """Mean objective of the problem's textbook algorithms: trusted code, so it runs here."""
+    """Mean objective of the problem's textbook algorithms: trusted code, so it runs here.
+
+    Raises:
+        ContentError: If `classics` itself fails; an algorithm without a feasible solution has None.
+    """
     module: Any = problem.load()
-    algorithms = module.classics() if hasattr(module, "classics") else {}
+    if not hasattr(module, "classics"):
+        return {}
+    algorithms = _call(problem, "classics")
     return {
         name: {split: _textbook_mean(module, algorithm, split) for split in splits}
         for name, algorithm in algorithms.items()
@@ -77,12 +85,24 @@ def _textbook_mean(module: Any, algorithm: Any, split: str) -> float | None:
 
 
 def reference_means(problem: ProblemFolder, splits: Sequence[str]) -> dict[str, float]:
-    """Mean best-known objective of each split that has one."""
-    module: Any = problem.load()
-    if not hasattr(module, "reference"):
+    """Mean best-known objective of each split that has one.
+
+    Raises:
+        ContentError: If the problem's `reference` fails.
+    """
+    if not hasattr(problem.load(), "reference"):
         return {}
-    known = {split: module.reference(split) for split in splits}
+    known = {split: _call(problem, "reference", split) for split in splits}
     return {split: float(np.mean(values)) for split, values in known.items() if values is not None}
+
+
+def _call(problem: ProblemFolder, name: str, *arguments: str) -> Any:
+    """Call an optional function of a problem; what goes wrong in it is the folder's fault, and said so."""
+    try:
+        return getattr(problem.load(), name)(*arguments)
+    except Exception as error:
+        call = f"{name}({', '.join(map(repr, arguments))})"
+        raise ContentError(f"{problem.path / 'problem.py'}: {call} fails: {type(error).__name__}: {error}") from error
 
 
 def gap(problem: ProblemFolder, objective: float | None, reference: float | None) -> float | None:

@@ -9,7 +9,7 @@ from coevo.evolution.operators import Operator
 from coevo.interfaces import Engine, Member
 from coevo.records.event_log import EventLog
 from coevo.records.run_directory import RunDirectory
-from coevo.searching.brood import Child
+from coevo.searching.breeding import Child
 from coevo.searching.config import SearchConfig
 from coevo.searching.rewards import member_rewards
 from coevo.searching.seeds import seed_of

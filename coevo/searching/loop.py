@@ -16,7 +16,7 @@ from coevo.evolution.operators import Operator
 from coevo.evolution.population import Population, Scored
 from coevo.interfaces import Member, Sampling
 from coevo.records.event_log import EventLog
-from coevo.searching.brood import Assignment, Child, Nursery
+from coevo.searching.breeding import Assignment, Breeder, Child
 from coevo.searching.config import SearchConfig
 from coevo.searching.examiner import Examiner
 from coevo.searching.learning import Learner
@@ -34,7 +34,7 @@ class Search:
     problem: ProblemFolder
     plan: Plan
     operators: dict[str, Operator]
-    nursery: Nursery
+    breeder: Breeder
     examiner: Examiner
     learner: Learner
     log: EventLog
@@ -81,7 +81,7 @@ def first_population(search: Search) -> tuple[Population, tuple[str, ...]]:
     verdicts = [(candidate, search.examiner.verdict(candidate)) for candidate in search.start]
     population = population.manage(Scored(c, v.cost) for c, v in verdicts if v.cost is not None)
     wanted = [Assignment((), seed_of(search.config.seed, "sampling", 0, "i1", n)) for n in range(search.plan.first)]
-    children = search.nursery.raise_children(search.operators["i1"], 0, wanted, search.sampling)
+    children = search.breeder.breed(search.operators["i1"], 0, wanted, search.sampling)
     evaluations = [verdict for _, verdict in verdicts] + [child.evaluation for child in children]
     reasons = Counter(f"{e.status}: {e.detail}" for e in evaluations if not e.is_ok)
     failures = tuple(f"{count} × {reason}" for reason, count in reasons.most_common(3))
@@ -92,7 +92,7 @@ def advance(search: Search, population: Population, generation: int, operator: O
     """One operator of one generation: children are made and judged, the model learns, the population is managed."""
     members = search.learner.members(operator, generation, count)
     wanted = assign(search, population, generation, operator, count, members)
-    children = search.nursery.raise_children(operator, generation, wanted, search.sampling)
+    children = search.breeder.breed(operator, generation, wanted, search.sampling)
     rewards = child_rewards(children, population.worst.cost)
     search.log.emit(
         "batch",

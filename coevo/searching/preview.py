@@ -1,12 +1,14 @@
 """What a search would do, without a model, a charge or a run directory."""
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from coevo.candidate import Candidate
 from coevo.content import find_problem
 from coevo.engines.loading import read_model_card, resolve_model
 from coevo.evolution.operators import load_operators
 from coevo.evolution.renderers import renderer_named
+from coevo.searching.assemble import read_heuristic
 from coevo.searching.config import OPERATORS, SearchConfig
 from coevo.searching.plan import plan
 
@@ -23,9 +25,11 @@ def preview(config: SearchConfig) -> Preview:
     """Resolve a search as far as is possible without starting anything.
 
     Raises:
-        CoevoError: For any input that `run_search` would refuse before it starts a process.
+        CoevoError: If a problem, operator, start or model file is missing or malformed.
     """
     problem = find_problem(config.problem)
+    for file in config.start:
+        read_heuristic(Path(file), problem)
     operators = load_operators(("i1", *OPERATORS))
     scripted = config.engine == "scripted"
     name = "plain" if scripted else read_model_card(resolve_model(config.model)).renderer

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from coevo.searching.brood import Child
+from coevo.searching.breeding import Child
 
 
 def child_rewards(children: Sequence[Child], worst: float) -> list[float] | None:

@@ -42,11 +42,13 @@ class Row:
 
 
 def run_of(arm: str, options: argparse.Namespace, seed: int) -> Path:
-    """The finished run of an arm and seed, made now if it is not there."""
+    """The finished run of an arm and seed by this very version of coevo, made now if it is not there."""
     folder = options.runs_dir / f"{options.problem}-{options.budget}-{arm}-{seed}"
+    commit = describe_environment()["commit"]
     for path in sorted(folder.glob("*")):
         result = coevo.load_run(path).result
-        if result is not None and result.status == "done":
+        made_by = json.loads((path / "environment.json").read_text())["commit"]
+        if result is not None and result.status == "done" and made_by == commit:
             return path
     settings = {**ARMS[arm], "seed": seed}
     return Path(coevo.search(options.problem, budget=options.budget, runs_dir=folder, **settings).run)

@@ -21,6 +21,23 @@ def coevo(*arguments, cwd):
     )
 
 
+def descendants(ancestor):
+    """Every process below one, by number, from /proc."""
+    parents = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        parents[int(stat.parent.name)] = int(fields[1])
+    found, grown = {ancestor}, True
+    while grown:
+        below = {pid for pid, parent in parents.items() if parent in found}
+        grown = not below <= found
+        found |= below
+    return found - {ancestor}
+
+
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
     """A finished search with the shipped model, and where it ran."""
@@ -77,9 +94,12 @@ def test_ctrl_c_stops_cleanly_and_resume_goes_on(finished, tmp_path):
     while not (logs := list(tmp_path.glob("runs/*/events.jsonl"))) or logs[0].stat().st_size < 20_000:
         assert process.poll() is None
         time.sleep(0.02)
+    family = descendants(process.pid)
+    assert len(family) >= 4  # workers, judges and their sandboxes
     process.send_signal(signal.SIGINT)
     assert process.wait(timeout=10) == 130
-    assert subprocess.run(["pgrep", "-s", str(process.pid)], capture_output=True).returncode == 1
+    time.sleep(0.5)
+    assert [pid for pid in family if Path(f"/proc/{pid}").exists()] == []
     run = logs[0].parent
     assert json.loads((run / "result.json").read_text())["status"] == "interrupted"
     resumed = coevo("resume", run, "--json", cwd=tmp_path)

@@ -9,7 +9,7 @@ from coevo.candidate import Evaluation
 from coevo.evolution.operators import load_operators
 from coevo.evolution.renderers import renderer_named
 from coevo.interfaces import Completion
-from coevo.searching.brood import Nursery
+from coevo.searching.breeding import Breeder
 from coevo.searching.config import OPERATORS, make_config
 from coevo.searching.examiner import Examiner
 from coevo.searching.learning import Learner
@@ -74,7 +74,7 @@ class Harness:
             problem=problem,
             plan=the_plan,
             operators=load_operators(("i1", *OPERATORS)),
-            nursery=Nursery(problem, self.engine, renderer_named("plain"), log, examiner),
+            breeder=Breeder(problem, self.engine, renderer_named("plain"), log, examiner),
             examiner=examiner,
             learner=Learner(self.config, len(the_plan.generations), self.engine, log, directory),
             log=log,

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from coevo.candidate import Candidate, Evaluation
 from coevo.evolution.population import Scored
 from coevo.interfaces import Member
-from coevo.searching.brood import Child
+from coevo.searching.breeding import Child
 from coevo.searching.rewards import child_rewards, member_rewards
 
 PARENT = Scored(Candidate("# parent"), 7.0)

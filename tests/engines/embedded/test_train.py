@@ -10,10 +10,11 @@ from coevo.engines.embedded.train import Recipe, main, taught
 
 
 @pytest.mark.slow
-def test_one_command_makes_a_complete_folder(tmp_path: Path) -> None:
+def test_one_command_makes_a_complete_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Corpus, tokenizer, training, measurement and card end in a folder that loads."""
     from transformers import AutoTokenizer, LlamaForCausalLM
 
+    monkeypatch.setattr("coevo.engines.embedded.sampling._MAX_TOKENS", 4)
     main(["--out", str(tmp_path), "--minutes", "0.02", "--samples", "700", "--cell", "2"])
 
     model = LlamaForCausalLM.from_pretrained(tmp_path)

@@ -1,10 +1,11 @@
-"""One batch of children: charged, asked, read, evaluated, recorded; generation and evaluation overlap.
+"""Children, a batch at a time: charged, asked, read, evaluated, recorded; generation and evaluation overlap.
 
 The order of events never depends on which answer comes first: completions are recorded in request order, then children
 in request order. A request is recorded as charged before it is sent; on resume, what the log already holds is not asked
 again, and what was charged but not answered is asked under the same id and seed and not charged again.
 """
 
+import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -25,7 +26,7 @@ class Assignment:
 
     Attributes:
         parents: In prompt order.
-        seed: Sampling seed; members of a step that share a case share it (common random numbers).
+        seed: Sampling seed, one of its own for every completion.
         member: The perturbed model that writes the child, or None for the unperturbed one.
     """
 
@@ -59,7 +60,7 @@ class _Draft:
     reason: str
 
 
-class Nursery:
+class Breeder:
     """Makes children; one per run."""
 
     def __init__(self, problem: ProblemFolder, engine: Engine, renderer: Renderer, log: EventLog, examiner: Examiner):
@@ -70,7 +71,7 @@ class Nursery:
         self._examiner = examiner
         self._past = completions(log.recorded)
 
-    def raise_children(
+    def breed(
         self, operator: Operator, generation: int, wanted: Sequence[Assignment], sampling: Sampling
     ) -> list[Child]:
         """Make a batch of children with one operator, in the order of the assignments.
@@ -156,4 +157,7 @@ class Nursery:
 
 
 def _charge(request: Request) -> dict[str, object]:
-    return {"id": request.id, "seed": request.seed, "member": request.member.identity if request.member else None}
+    """A request as it is recorded; by the hash of its prompt a resumed run notices changed operators or problems."""
+    prompt = hashlib.blake2b(request.text.encode(), digest_size=8).hexdigest()
+    member = request.member.identity if request.member else None
+    return {"id": request.id, "seed": request.seed, "member": member, "prompt": prompt}
