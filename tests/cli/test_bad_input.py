@@ -79,6 +79,47 @@ def test_a_problem_whose_baseline_fails_is_refused(here, tiny_problem, tiny_scri
     refused(process, "bad.py", "crash", "ZeroDivisionError")
 
 
+def test_a_problem_whose_reference_fails_is_refused_before_the_search(here, tiny_problem, tiny_script, tmp_path):
+    """A fault that would only show at the end of a search shows before anything is charged."""
+    folder = tmp_path / "broken"
+    shutil.copytree(tiny_problem, folder)
+    with (folder / "problem.py").open("a") as file:
+        file.write("\n\ndef reference(split):\n    return {}[split]\n")
+    process = coevo("search", "--problem", folder, "--engine", "scripted", "--model", tiny_script, cwd=here)
+    refused(process, "problem.py", "reference('search') fails", "KeyError")
+
+
+@pytest.mark.parametrize("data", ['{"a": "text"}', '{"a": [1, 2]}'])
+def test_a_problem_with_unplain_instances_is_refused(here, tiny_problem, tiny_script, tmp_path, data):
+    """Instances cross the sandbox pipe as bytes: anything but numbers and arrays is refused at the start."""
+    folder = tmp_path / "broken"
+    shutil.copytree(tiny_problem, folder)
+    text = (folder / "problem.py").read_text()
+    (folder / "problem.py").write_text(
+        text.replace('{"durations": rng.random(12) + 0.1, "worths": rng.random(12)}', data)
+    )
+    process = coevo("search", "--problem", folder, "--engine", "scripted", "--model", tiny_script, cwd=here)
+    refused(process, "broken", "expected numbers or numeric arrays")
+
+
+def test_a_failing_start_file_is_refused(here, tiny_problem, tiny_script, tmp_path):
+    """The user's own heuristic is not dropped silently when it does not run."""
+    mine = tmp_path / "mine.py"
+    mine.write_text("def priorty(durations, worths):\n    return worths\n")
+    flags = ["--problem", tiny_problem, "--engine", "scripted", "--model", tiny_script, "--start", mine]
+    refused(coevo("search", *flags, cwd=here), "--start file 1", "defines no function priority")
+
+
+def test_a_start_file_the_model_cannot_read_is_refused(here, tmp_path):
+    """The slot codec shows one function; a file that needs more is not silently replaced by nothing."""
+    mine = tmp_path / "mine.py"
+    mine.write_text(
+        "import math\n\n\ndef select_next_node(current_node, destination_node, unvisited_nodes, distance_matrix):\n"
+        "    return min(unvisited_nodes, key=lambda n: math.sqrt(distance_matrix[current_node, n]))\n"
+    )
+    refused(coevo("search", "--start", mine, cwd=here), "cannot read --start file 1", "one function")
+
+
 def test_pickled_weights_are_refused(here, tmp_path):
     """A folder with a pickle instead of safetensors is not loaded."""
     folder = tmp_path / "pickled"

@@ -83,9 +83,10 @@ def test_a_log_in_use_is_refused(tmp_path):
 def test_a_corrupt_line_before_the_last_is_refused(tmp_path):
     """Only the last line may be torn; anything else is named with its line number."""
     path = tmp_path / "events.jsonl"
-    path.write_text('{"kind":"a"}\n{"kind"\n{"kind":"c"}\n')
-    with pytest.raises(RunError, match=r"events\.jsonl:2: expected one JSON event"):
-        list(read_events(path))
+    for corrupt in ('{"kind"', "[1]", "3", "{}"):
+        path.write_text(f'{{"kind":"a"}}\n{corrupt}\n{{"kind":"c"}}\n')
+        with pytest.raises(RunError, match=r"events\.jsonl:2: expected one JSON event"):
+            list(read_events(path))
 
 
 def test_no_nan_enters_the_log(tmp_path):

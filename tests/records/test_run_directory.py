@@ -62,7 +62,8 @@ def test_candidates_are_kept_under_their_identity(run_directory):
 
 def test_no_temporary_file_is_left(run_directory):
     """Whole-file writes leave only the file."""
-    run_directory.save_result({"status": "done"}, Candidate("x = 1\n"))
+    run_directory.save_best(Candidate("x = 1\n"))
+    run_directory.save_result({"status": "done"})
     assert sorted(f.name for f in run_directory.path.iterdir()) == [
         "best.py",
         "candidates",
@@ -70,3 +71,27 @@ def test_no_temporary_file_is_left(run_directory):
         "es",
         "result.json",
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("[1]", "is not a JSON object"),
+        ("{", "is not a JSON object"),
+        ('{"schema_version": 9}', "expected schema_version 1"),
+    ],
+)
+def test_a_result_of_another_kind_is_refused(run_directory, text, fault):
+    """A torn, foreign or later `result.json` is an error that names it, not a traceback."""
+    (run_directory.path / "result.json").write_text(text)
+    with pytest.raises(RunError, match=fault):
+        run_directory.result()
+
+
+def test_a_step_is_kept_once_and_a_torn_line_replaced(run_directory):
+    """Telling a step again changes nothing; a line cut off by a crash is written anew."""
+    run_directory.save_step(0, "first\n")
+    run_directory.save_step(0, "first\n")
+    run_directory.history.write_text("first\nsec")
+    run_directory.save_step(1, "second\n")
+    assert run_directory.history.read_text() == "first\nsecond\n"
