@@ -5,8 +5,8 @@ import sys
 from pathlib import Path
 
 import typer
+from rich import box
 from rich.console import Console
-from rich.syntax import Syntax
 from rich.table import Table
 
 from coevo.searching.config import SearchConfig
@@ -40,10 +40,10 @@ def print_result(result: SearchResult, *, as_json: bool) -> None:
 
 def _print_best(result: SearchResult) -> None:
     out = console()
-    out.print(Syntax((Path(result.run) / "best.py").read_text(), "python", background_color="default"))
-    table = Table(title="mean objective (gap to best known)", title_justify="left")
+    out.print((Path(result.run) / "best.py").read_text(), markup=False, highlight=False, soft_wrap=True)
+    table = Table(title="mean objective, gap to best known", title_justify="left", box=box.SIMPLE)
     splits = list(result.splits)
-    table.add_column("heuristic")
+    table.add_column("heuristic", no_wrap=True)
     for split in splits:
         table.add_column(split, justify="right")
     for name, row in {"best": result.splits, **result.comparisons}.items():
@@ -59,7 +59,7 @@ def _print_best(result: SearchResult) -> None:
 
 
 def _cell(value: SplitResult) -> str:
-    return "failed" if value.objective is None else f"{value.objective:.4f} ({percent(value.gap)})"
+    return "failed" if value.objective is None else f"{value.objective:.4f}\n{percent(value.gap)}"
 
 
 def print_dry_run(config: SearchConfig, *, as_json: bool) -> None:

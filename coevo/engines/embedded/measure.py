@@ -53,20 +53,23 @@ class Cell:
     failures: tuple[str, ...]
 
 
-def measure(generate: Generate, *, count: int, seed: int, taught: AbstractSet[str]) -> list[Cell]:
-    """The whole table.
+def measure(
+    generate: Generate, *, count: int, seed: int, taught: AbstractSet[str], families: Sequence[str] = tuple(FAMILIES)
+) -> list[Cell]:
+    """The table, or the rows of some families.
 
     Args:
         generate: Completes prompts.
         count: Completions per cell.
         seed: Of parents and inputs; not of the completions.
         taught: Every body of the training corpus, in slots.
+        families: Names of the families to measure.
     """
     rng = np.random.default_rng(seed)
     sources: tuple[ParentSource, ...] = ("grammar", "people")
     return [
         _measure_cell(generate, rng, FAMILIES[name], operator, source, count, taught)
-        for name in FAMILIES
+        for name in families
         for source in sources
         for operator in OPERATORS
         if OPERATORS[operator] or source == "grammar"

@@ -28,13 +28,13 @@ def by_copying(prompts: Sequence[str]) -> list[str | None]:
 @pytest.fixture(scope="module")
 def grammar_cells() -> list[Cell]:
     """The table of the control arm."""
-    return measure(by_grammar, count=6, seed=0, taught=set())
+    return measure(by_grammar, count=4, seed=0, taught=set())
 
 
 def test_the_grammar_is_valid_everywhere(grammar_cells: list[Cell]) -> None:
     """The control arm answers legally in every cell, and no child copies a parent."""
     assert all(cell.valid == cell.counted > 0 for cell in grammar_cells)
-    assert all(cell.differing == cell.asked == 6 for cell in grammar_cells)
+    assert all(cell.differing == cell.asked == 4 for cell in grammar_cells)
 
 
 def test_table_has_every_kind_operator_and_source(grammar_cells: list[Cell]) -> None:
@@ -50,7 +50,7 @@ def test_table_has_every_kind_operator_and_source(grammar_cells: list[Cell]) -> 
 
 def test_copies_do_not_differ_and_cut_off_answers_are_invalid() -> None:
     """A copy of the parent is valid but differs in no case; an answer without an end is one invalid child."""
-    cells = [cell for cell in measure(by_copying, count=4, seed=0, taught=set()) if cell.family == "next_node"]
+    cells = measure(by_copying, count=4, seed=0, taught=set(), families=["next_node"])
     first = next(cell for cell in cells if cell.operator == "i1")
     copied = next(cell for cell in cells if cell.operator == "m1" and cell.parents == "people")
 
@@ -62,9 +62,10 @@ def test_copies_do_not_differ_and_cut_off_answers_are_invalid() -> None:
 def test_taught_children_are_not_counted() -> None:
     """What the corpus holds proves nothing."""
     body = "\n c = <a2>\n return c[0]"
-    cells = measure(lambda prompts: [body] * len(prompts), count=3, seed=0, taught={body.strip("\n")})
+    taught = {body.strip("\n")}
+    cells = measure(lambda prompts: [body] * len(prompts), count=3, seed=0, taught=taught, families=["next_node"])
 
-    assert all(cell.counted == 0 for cell in cells if cell.family == "next_node")
+    assert [cell.counted for cell in cells] == [0] * len(cells)
 
 
 def test_equal_programs_have_one_spelling() -> None:
