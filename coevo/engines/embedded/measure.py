@@ -65,10 +65,10 @@ def measure(
         taught: Every body of the training corpus, in slots.
         families: Names of the families to measure.
     """
-    rng = np.random.default_rng(seed)
+    survey = _Survey(generate, np.random.default_rng(seed), count, taught)
     sources: tuple[ParentSource, ...] = ("grammar", "people")
     return [
-        _measure_cell(generate, rng, FAMILIES[name], operator, source, count, taught)
+        _measure_cell(survey, FAMILIES[name], operator, source)
         for name in families
         for source in sources
         for operator in OPERATORS
@@ -76,19 +76,22 @@ def measure(
     ]
 
 
-def _measure_cell(
-    generate: Generate,
-    rng: np.random.Generator,
-    family: Family,
-    operator: str,
-    source: ParentSource,
-    count: int,
-    taught: AbstractSet[str],
-) -> Cell:
+@dataclass(frozen=True, slots=True)
+class _Survey:
+    """What every cell of a table shares."""
+
+    generate: Generate
+    rng: np.random.Generator
+    count: int
+    taught: AbstractSet[str]
+
+
+def _measure_cell(survey: _Survey, family: Family, operator: str, source: ParentSource) -> Cell:
+    rng, count, taught = survey.rng, survey.count, survey.taught
     signature = SIGNATURES[family.name]
     pool = _parents(rng, family, signature, source, taught)
     choices = [[pool[int(p)] for p in rng.integers(len(pool), size=OPERATORS[operator])] for _ in range(count)]
-    children = generate([encode_prompt(operator, signature, parents) for parents in choices])
+    children = survey.generate([encode_prompt(operator, signature, parents) for parents in choices])
     bodies = [canonical(signature, child) for child in children]
     known = [{encode_body(signature, parent) for parent in parents} for parents in choices]
     differing = sum(body not in parents for body, parents in zip(bodies, known, strict=True))
