@@ -139,7 +139,7 @@ def _run(
             best = choose_best(outcome.population, search.examiner) if outcome.population else None
             if best is not None:
                 directory.save_best(best.candidate)
-            findings = report(search.problem, best, search.examiner)
+            findings = report(search.problem, best, search.examiner, compare=config.compare)
         except KeyboardInterrupt:
             directory.save_result(_closing(search, directory, started, "interrupted"))
             raise

@@ -58,6 +58,8 @@ class SearchConfig(BaseModel):
     """Stop after the first generation that ends past this wall time; a resumed run starts its clock anew."""
     seed: int = Field(default=0, ge=0, lt=2**63)
     """Seed of everything random: parents, sampling, noise."""
+    compare: bool = True
+    """Whether the end of the search also measures the problem's baselines and textbook algorithms."""
     workers: int = Field(default_factory=lambda: len(os.sched_getaffinity(0)), ge=1)
     """Processes that generate, and processes that evaluate."""
     unsafe_no_sandbox: bool = False

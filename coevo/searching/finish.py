@@ -23,12 +23,13 @@ class Findings:
     comparisons: dict[str, dict[str, SplitResult]] = field(default_factory=dict)
 
 
-def report(problem: ProblemFolder, chosen: Scored | None, examiner: Examiner) -> Findings:
-    """Measure the chosen candidate, the problem's baselines and its textbook algorithms on every split."""
+def report(problem: ProblemFolder, chosen: Scored | None, examiner: Examiner, *, compare: bool) -> Findings:
+    """Measure the chosen candidate on every split, and for comparison the problem's baselines and textbook algorithms."""
     if chosen is None:
         return Findings()
     heuristics = {"best": chosen.candidate}
-    heuristics |= {name: Candidate(code) for name, code in problem.baselines().items()}
+    if compare:
+        heuristics |= {name: Candidate(code) for name, code in problem.baselines().items()}
     splits = list(problem.spec.splits)
     for candidate in heuristics.values():
         for split in splits:
@@ -37,7 +38,8 @@ def report(problem: ProblemFolder, chosen: Scored | None, examiner: Examiner) ->
         name: {split: _objective(examiner, name, candidate, split) for split in splits}
         for name, candidate in heuristics.items()
     }
-    means |= textbook_means(problem, splits)
+    if compare:
+        means |= textbook_means(problem, splits)
     known = reference_means(problem, splits)
     table = {
         name: {s: SplitResult(objective=row[s], gap=gap(problem, row[s], known.get(s))) for s in splits}

@@ -37,7 +37,6 @@ class Row:
     valid: float
     reward_first: float
     reward_last: float
-    wall_s: float
     completions: int
 
 
@@ -50,7 +49,9 @@ def run_of(arm: str, options: argparse.Namespace, seed: int) -> Path:
         made_by = json.loads((path / "environment.json").read_text())["commit"]
         if result is not None and result.status == "done" and made_by == commit:
             return path
-    settings = {**ARMS[arm], "seed": seed}
+    settings = {**ARMS[arm], "seed": seed, "compare": False}
+    if options.workers is not None:
+        settings["workers"] = options.workers
     return Path(coevo.search(options.problem, budget=options.budget, runs_dir=folder, **settings).run)
 
 
@@ -68,7 +69,7 @@ def row_of(arm: str, seed: int, run: Path) -> Row:
     return Row(
         arm, seed, result.best.objective, result.splits["val"].objective, result.splits["test50"].objective,
         sum(b["valid"] for b in evolving) / sum(b["children"] for b in evolving),
-        mean(rewards[:third]), mean(rewards[-third:]), result.wall_s, result.budget.operator,
+        mean(rewards[:third]), mean(rewards[-third:]), result.budget.operator,
     )  # fmt: skip
 
 
@@ -123,14 +124,14 @@ def table(rows: list[Row], curves: dict[str, list[tuple[int, float, float]]], op
         "Mean ± standard deviation over seeds. Lower tour lengths are better. Reward: mean over the children of m1 and "
         "m2 of parent cost − child cost, clipped as in `coevo/searching/rewards.py`; first and last third of batches.",
         "",
-        "| arm | search | val | test50 | valid m1, m2 | reward, first third | reward, last third | seconds |",
-        "| --- | --- | --- | --- | --- | --- | --- | --- |",
+        "| arm | search | val | test50 | valid m1, m2 | reward, first third | reward, last third |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
     ]
     for arm in options.arms:
         own = [row for row in rows if row.arm == arm]
         fields = ("search", "val", "test50", "valid", "reward_first", "reward_last")
         cells = [spread([getattr(row, field) for row in own]) for field in fields]
-        lines.append(f"| {arm} | {' | '.join(cells)} | {mean(row.wall_s for row in own):.0f} |")
+        lines.append(f"| {arm} | {' | '.join(cells)} |")
     lines += ["", "Paired by seed on `val` (95 % bootstrap interval of the mean; negative favours the first):", ""]
     lines += [f"- {paired(rows, arm, other)}" for arm, other in combinations(options.arms, 2)]
     lines += ["", "By generation, m1 and m2 (valid share / mean reward):", ""]
@@ -149,6 +150,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2, 3, 4])
     parser.add_argument("--arms", nargs="+", choices=ARMS, default=list(ARMS))
     parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--workers", type=int, help="of each run; two processes with one worker each fill two cores")
     parser.add_argument("--runs-dir", type=Path, default=Path("runs/arms"))
     options = parser.parse_args()
     rows, runs = [], {arm: [] for arm in options.arms}
