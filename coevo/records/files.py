@@ -6,13 +6,21 @@ from pathlib import Path
 from typing import Any
 
 
-def write_text(path: Path, text: str) -> None:
-    """Replace a file in one step; a crash leaves the old one or the new one, never a part."""
+def write_text(path: Path, text: str, *, durable: bool = True) -> None:
+    """Replace a file in one step; a crash leaves the old one or the new one, never a part.
+
+    Args:
+        path: The file.
+        text: Its new content.
+        durable: Whether to wait until the disk has it. Not waiting is safe against a killed process, not against a
+            power cut; it is for small files that can be made again.
+    """
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     with temporary.open("w") as file:
         file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
+        if durable:
+            file.flush()
+            os.fsync(file.fileno())
     temporary.replace(path)
 
 

@@ -92,7 +92,7 @@ class RunDirectory:
         """Keep a candidate's source under its identity; does nothing if it is there."""
         file = self.path / "candidates" / f"{candidate.identity}.py"
         if not file.exists():
-            write_text(file, candidate.code)
+            write_text(file, candidate.code, durable=False)  # the event log holds the answer it came from
 
     def save_step(self, step: int, line: str) -> None:
         """Append a step to the ES history; one that is there is kept, and a torn last line is replaced."""

@@ -24,7 +24,7 @@ class Findings:
 
 
 def report(problem: ProblemFolder, chosen: Scored | None, examiner: Examiner, *, compare: bool) -> Findings:
-    """Measure the chosen candidate on every split, and for comparison the problem's baselines and textbook algorithms."""
+    """Measure the chosen candidate on every split and, to compare, the problem's baselines and textbook algorithms."""
     if chosen is None:
         return Findings()
     heuristics = {"best": chosen.candidate}
