@@ -2,8 +2,8 @@
 
     python tests/benchmarks/validity.py --families next_node --count 200 --seed 7
 
-Counts AST-distinct children that the training corpus (generated anew, a few minutes) does not hold, from parents that it
-does not hold either, with the intervals of Wilson (95 %).
+Counts AST-distinct children that the training corpus (generated anew, a few minutes) does not hold, from parents that
+it does not hold either, with the intervals of Wilson (95 %).
 """
 
 import argparse
