@@ -188,10 +188,6 @@ def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON")
 
 
-def _start(line: str) -> str:
-    return repr(line.strip()[:80])
-
-
 def _first(error: ValidationError) -> str:
     """The first complaint of pydantic, on one line."""
     fault: Mapping[str, Any] = error.errors(include_url=False)[0]
