@@ -44,7 +44,10 @@ def encode_prompt(operator: str, signature: Signature, parents: Sequence[str]) -
     Raises:
         ValueError: If a parent does not parse, defines no such function, or is not representable.
     """
-    blocks = "".join(f"{PARENT_TOKEN}\n{encode_body(signature, parent)}" for parent in parents)
+    try:
+        blocks = "".join(f"{PARENT_TOKEN}\n{encode_body(signature, parent)}" for parent in parents)
+    except (RecursionError, MemoryError) as error:
+        raise ValueError("a parent is nested too deeply to be shown") from error
     return f"<{operator}>{encode_signature(signature)}{blocks}{CHILD_TOKEN}"
 
 

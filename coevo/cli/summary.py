@@ -1,12 +1,14 @@
 """What a search prints when it is done, and what a dry run shows."""
 
 import json
+import re
 import sys
 from pathlib import Path
 
 import typer
 from rich import box
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from coevo.searching.config import SearchConfig
@@ -21,6 +23,11 @@ def console() -> Console:
 def percent(fraction: float | None) -> str:
     """A fraction in per cent, or a dash."""
     return "–" if fraction is None else f"{100 * fraction:.2f} %"
+
+
+def printable(text: str) -> str:
+    """Model text without control characters, so that it cannot steer the terminal."""
+    return re.sub(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", lambda match: f"\\x{ord(match[0]):02x}", text)
 
 
 def print_result(result: SearchResult, *, as_json: bool) -> None:
@@ -40,14 +47,14 @@ def print_result(result: SearchResult, *, as_json: bool) -> None:
 
 def _print_best(result: SearchResult) -> None:
     out = console()
-    out.print((Path(result.run) / "best.py").read_text(), markup=False, highlight=False, soft_wrap=True)
+    out.print(printable((Path(result.run) / "best.py").read_text()), markup=False, highlight=False, soft_wrap=True)
     table = Table(title="mean objective, gap to best known", title_justify="left", box=box.SIMPLE)
     splits = list(result.splits)
     table.add_column("heuristic", no_wrap=True)
     for split in splits:
         table.add_column(split, justify="right")
     for name, row in {"best": result.splits, **result.comparisons}.items():
-        table.add_row(name.replace("_", " "), *(_cell(row[split]) for split in splits))
+        table.add_row(escape(name.replace("_", " ")), *(_cell(row[split]) for split in splits))
     out.print(table)
     budget = result.budget
     out.print(

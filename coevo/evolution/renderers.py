@@ -57,8 +57,8 @@ class WordsRenderer:
     def read(self, problem: ProblemFolder, text: str) -> Reading:
         """The first fenced block that defines the function, or else the bare definition; thought before the code."""
         function = problem.spec.heuristic.function
-        defines = re.compile(rf"^\s*def\s+{re.escape(function)}\s*\(", re.MULTILINE)
-        for block in re.finditer(r"```[^\n]*\n(.*?)(?:```|\Z)", text, re.DOTALL):
+        defines = re.compile(rf"^[ \t]*def[ \t]+{re.escape(function)}[ \t]*\(", re.MULTILINE)
+        for block in re.finditer(r"^[ \t]*```[^\n]*\n(.*?)(?:^[ \t]*```|\Z)", text, re.DOTALL | re.MULTILINE):
             if defines.search(block[1]):
                 return Reading(block[1].strip("\n") + "\n", _thought(text[: block.start()]))
         if (bare := defines.search(text)) is None:

@@ -133,7 +133,7 @@ def _read(path: Path, file: IO[bytes]) -> tuple[list[Event], int]:
             break
         try:
             events.append(_event(line))
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise RunError(f"{path}:{number}: expected one JSON event, got {line[:40]!r}: {error}") from error
         intact += len(line)
     return events, intact

@@ -54,7 +54,10 @@ class RunDirectory:
                 f"expected a run directory (with config.toml and events.jsonl), got {path}"
                 f"{'' if path.exists() else ', which does not exist'}; runs are written under --runs-dir"
             )
-        return cls(path)
+        run = cls(path)
+        if not run.events.exists() and ((path / "result.json").exists() or any((path / "candidates").glob("*"))):
+            raise RunError(f"expected the event log {run.events} of a run that has begun, found none; restore it")
+        return run
 
     def config(self) -> dict[str, Any]:
         """The resolved configuration, without the schema version.

@@ -1,5 +1,6 @@
 """Start a search, or go on with one: the functions behind the commands and the Python API."""
 
+import hashlib
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -9,7 +10,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from coevo import __version__
-from coevo.content import explain
+from coevo.content import ProblemFolder, explain
 from coevo.errors import ConfigError, RunError
 from coevo.records.environment import describe_environment
 from coevo.records.event_log import SCHEMA_VERSION, Event, Listener, read_events
@@ -102,7 +103,7 @@ def run_search(config: SearchConfig, *, runs_dir: Path, listeners: tuple[Listene
 
     Raises:
         CoevoError: If an input cannot be used; nothing has been written then.
-        KeyboardInterrupt: Passed on after the run has been closed; `resume_search` goes on with it.
+        KeyboardInterrupt: With the run's path, after it has been closed; `resume_search` goes on with it.
     """
     config = absolute(config)
     name = f"{Path(config.problem).name}-s{config.seed}"
@@ -142,7 +143,7 @@ def _run(
             findings = report(search.problem, best, search.examiner, compare=config.compare)
         except KeyboardInterrupt:
             directory.save_result(_closing(search, directory, started, "interrupted"))
-            raise
+            raise KeyboardInterrupt(str(directory.path)) from None
         search.log.emit("finished", status=outcome.status, best=findings.best.candidate if findings.best else None)
         result = SearchResult.model_validate(
             {
@@ -157,6 +158,15 @@ def _run(
     return result
 
 
+def content_hash(problem: ProblemFolder) -> str:
+    """Hash of a problem folder's code, metadata and description: a resumed run must find them unchanged."""
+    files = [*sorted(problem.path.glob("*.py")), problem.path / "problem.toml", problem.path / "description.md"]
+    digest = hashlib.blake2b(digest_size=8)
+    for file in files:
+        digest.update(hashlib.sha256(file.read_bytes()).digest())
+    return digest.hexdigest()
+
+
 def _fingerprint(search: Search) -> str:
     return f"{search.learner.fingerprint():016x}"
 
@@ -167,6 +177,7 @@ def _opening(search: Search) -> dict[str, Any]:
         "schema_version": SCHEMA_VERSION,
         "version": __version__,
         "problem": search.problem.spec.name,
+        "content": content_hash(search.problem),
         "fingerprint": _fingerprint(search),
         "first": search.plan.first,
         "generations": [dict(counts) for counts in search.plan.generations],

@@ -18,7 +18,7 @@ from coevo.records.run_directory import RunDirectory
 from coevo.searching.breeding import Breeder
 from coevo.searching.config import OPERATORS, SearchConfig
 from coevo.searching.examiner import Examiner
-from coevo.searching.finish import reference_means
+from coevo.searching.finish import reference_means, textbook_algorithms
 from coevo.searching.learning import Learner
 from coevo.searching.loop import Search
 from coevo.searching.plan import plan
@@ -41,13 +41,14 @@ def assembled(
     start = tuple(read_heuristic(Path(file), problem) for file in config.start)
     the_plan = plan(config, frozenset(name for name in OPERATORS if operators[name].evolves_model))
     with ExitStack() as stack:
-        engine, renderer = start_engine(config)
+        engine, renderer = start_engine(config, problem)
         stack.callback(engine.close)
         pool = stack.enter_context(EvaluationPool(problem, workers=config.workers, unsafe=config.unsafe_no_sandbox))
         engine.fingerprint()  # a model that cannot be served shows now
         check_baselines(problem, pool)
         check_start(problem, pool, renderer, start)
         reference_means(problem, list(problem.spec.splits))
+        textbook_algorithms(problem)
         directory = open_directory()
         log = stack.enter_context(directory.open_log(time.time, listeners))
         examiner = Examiner(pool, log, directory)
@@ -68,7 +69,7 @@ def assembled(
         )
 
 
-def start_engine(config: SearchConfig) -> tuple[Engine, RendererName]:
+def start_engine(config: SearchConfig, problem: ProblemFolder) -> tuple[Engine, RendererName]:
     """The engine a configuration names, and the renderer its model reads.
 
     Raises:
@@ -78,8 +79,14 @@ def start_engine(config: SearchConfig) -> tuple[Engine, RendererName]:
     if config.method == "grammar":
         if config.engine == "scripted":
             raise ConfigError("--method grammar asks no engine; expected --engine auto, got --engine scripted")
-        from coevo.engines.embedded.grammar_engine import GrammarEngine
+        from coevo.engines.embedded.grammar_engine import GrammarEngine, knows
 
+        if not knows(problem.spec.heuristic):
+            kinds = ", ".join(argument.kind for argument in problem.spec.heuristic.arguments)
+            raise ConfigError(
+                f"--method grammar has no heuristics from ({kinds}) to {problem.spec.heuristic.returns.kind}; "
+                "expected a problem of a kind the embedded model was trained on, or --method eoh"
+            )
         return GrammarEngine(), "slots"
     if config.engine == "scripted":
         from coevo.engines.scripted import ScriptedEngine

@@ -22,7 +22,7 @@ class SearchConfig(BaseModel):
 
     problem: str = "tsp"
     """Name of a problem, or path of its folder."""
-    budget: int = Field(ge=1)
+    budget: int = Field(ge=1, le=10_000_000)
     """Operator completions, valid or not; never exceeded."""
     method: Literal["eoh", "grammar"] = "eoh"
     """Who writes: a language model in an EoH loop, or the embedded model's own training grammar (a control)."""
@@ -60,7 +60,7 @@ class SearchConfig(BaseModel):
     """Seed of everything random: parents, sampling, noise."""
     compare: bool = True
     """Whether the end of the search also measures the problem's baselines and textbook algorithms."""
-    workers: int = Field(default_factory=lambda: len(os.sched_getaffinity(0)), ge=1)
+    workers: int = Field(default_factory=lambda: len(os.sched_getaffinity(0)), ge=1, le=1024)
     """Processes that generate, and processes that evaluate."""
     unsafe_no_sandbox: bool = False
     """Run candidates without bubblewrap. Only on a machine with nothing to lose."""

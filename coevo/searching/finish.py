@@ -1,17 +1,22 @@
 """The end of a search: the best heuristic is chosen on `val` and reported on splits the search never saw."""
 
-from collections.abc import Sequence
+import logging
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from coevo.candidate import Candidate
 from coevo.content import ProblemFolder
-from coevo.errors import ContentError, Infeasible
+from coevo.errors import ContentError
 from coevo.evolution.population import Population, Scored
+from coevo.interfaces import Instance, Solution
 from coevo.searching.examiner import Examiner
 from coevo.searching.result import Best, SplitResult
+
+logger = logging.getLogger(__name__)
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,45 +69,68 @@ def choose_best(population: Population, examiner: Examiner) -> Scored:
 
 
 def textbook_means(problem: ProblemFolder, splits: Sequence[str]) -> dict[str, dict[str, float | None]]:
-    """Mean objective of the problem's textbook algorithms: trusted code, so it runs here.
-
-    Raises:
-        ContentError: If `classics` itself fails; an algorithm without a feasible solution has None.
-    """
-    module: Any = problem.load()
-    if not hasattr(module, "classics"):
-        return {}
-    algorithms = _call(problem, "classics")
+    """Mean objective of the problem's textbook algorithms, None where one fails: trusted code, so it runs here."""
     return {
-        name: {split: _textbook_mean(module, algorithm, split) for split in splits}
-        for name, algorithm in algorithms.items()
+        name: {split: _textbook_mean(problem, algorithm, split) for split in splits}
+        for name, algorithm in textbook_algorithms(problem).items()
     }
 
 
-def _textbook_mean(module: Any, algorithm: Any, split: str) -> float | None:
+def textbook_algorithms(problem: ProblemFolder) -> Mapping[str, Callable[[Instance], Solution]]:
+    """The problem's `classics`, if it has any.
+
+    Raises:
+        ContentError: If `classics` fails or is no mapping from names to functions.
+    """
+    if not hasattr(problem.load(), "classics"):
+        return {}
+    return _call(problem, "classics", then=_as_algorithms)
+
+
+def _as_algorithms(value: Any) -> dict[str, Callable[[Instance], Solution]]:
+    algorithms = dict(value)
+    if not all(isinstance(name, str) and callable(algorithm) for name, algorithm in algorithms.items()):
+        raise TypeError("expected a mapping from names to functions")
+    return algorithms
+
+
+def _textbook_mean(problem: ProblemFolder, algorithm: Callable[[Instance], Solution], split: str) -> float | None:
+    module = problem.load()
     try:
-        return float(np.mean([module.objective(i, algorithm(i)) for i in module.instances(split)]))
-    except Infeasible:
+        mean = float(np.mean([module.objective(i, algorithm(i)) for i in module.instances(split)]))
+    except Exception as error:
+        # A comparison must not cost the search its result.
+        logger.warning("a textbook algorithm failed on %s: %s: %s", split, type(error).__name__, error)
         return None
+    return mean if np.isfinite(mean) else None
 
 
 def reference_means(problem: ProblemFolder, splits: Sequence[str]) -> dict[str, float]:
     """Mean best-known objective of each split that has one.
 
     Raises:
-        ContentError: If the problem's `reference` fails.
+        ContentError: If the problem's `reference` fails or gives anything but finite numbers.
     """
     if not hasattr(problem.load(), "reference"):
         return {}
-    known = {split: _call(problem, "reference", split) for split in splits}
-    return {split: float(np.mean(values)) for split, values in known.items() if values is not None}
+    known = {split: _call(problem, "reference", split, then=_as_mean) for split in splits}
+    return {split: mean for split, mean in known.items() if mean is not None}
 
 
-def _call(problem: ProblemFolder, name: str, *arguments: str) -> Any:
-    """Call an optional function of a problem; what goes wrong in it is the folder's fault, and said so."""
+def _as_mean(values: Any) -> float | None:
+    if values is None:
+        return None
+    mean = float(np.mean(np.asarray(values, dtype=float)))
+    if not np.isfinite(mean):
+        raise ValueError("expected finite numbers")
+    return mean
+
+
+def _call(problem: ProblemFolder, name: str, *arguments: str, then: Callable[[Any], T]) -> T:
+    """Call an optional function of a problem and read its answer; what goes wrong is said to be the folder's fault."""
     try:
-        return getattr(problem.load(), name)(*arguments)
-    except Exception as error:
+        return then(getattr(problem.load(), name)(*arguments))
+    except (Exception, SystemExit) as error:
         call = f"{name}({', '.join(map(repr, arguments))})"
         raise ContentError(f"{problem.path / 'problem.py'}: {call} fails: {type(error).__name__}: {error}") from error
 

@@ -1,6 +1,7 @@
 """Law: bad input of any kind is one line on standard error, exit code 2, and nothing on disk."""
 
 import fcntl
+import json
 import shutil
 import subprocess
 import sys
@@ -87,6 +88,50 @@ def test_a_problem_whose_reference_fails_is_refused_before_the_search(here, tiny
         file.write("\n\ndef reference(split):\n    return {}[split]\n")
     process = coevo("search", "--problem", folder, "--engine", "scripted", "--model", tiny_script, cwd=here)
     refused(process, "problem.py", "reference('search') fails", "KeyError")
+
+
+@pytest.mark.parametrize(
+    ("code", "fragments"),
+    [
+        ("def reference(split):\n    return [float('nan')]\n", ["reference('search')", "finite"]),
+        ("def reference(split):\n    return ['a']\n", ["reference('search')"]),
+        ("def reference(split):\n    raise SystemExit(0)\n", ["reference('search')", "SystemExit"]),
+        ("def classics():\n    return [1]\n", ["classics()"]),
+        ("def classics():\n    return {'x': 3}\n", ["classics()", "names to functions"]),
+    ],
+)
+def test_a_malformed_optional_function_is_refused_before_the_search(
+    here, tiny_problem, tiny_script, tmp_path, code, fragments
+):
+    """What a problem offers for the end of a search is looked at before the search."""
+    folder = tmp_path / "broken"
+    shutil.copytree(tiny_problem, folder)
+    with (folder / "problem.py").open("a") as file:
+        file.write(f"\n\n{code}")
+    process = coevo("search", "--problem", folder, "--engine", "scripted", "--model", tiny_script, cwd=here)
+    refused(process, "problem.py", *fragments)
+
+
+def test_a_failing_textbook_algorithm_does_not_cost_the_result(tiny_problem, tiny_script, tmp_path):
+    """A comparison that raises, or gives no number, is reported as failed; the search keeps its result."""
+    folder = tmp_path / "problem"
+    shutil.copytree(tiny_problem, folder)
+    with (folder / "problem.py").open("a") as file:
+        file.write("\n\ndef classics():\n    return {'broken': lambda instance: 1 / 0}\n")
+    flags = ["--engine", "scripted", "--model", tiny_script, "--budget", "12", "--json"]
+    process = coevo("search", "--problem", folder, *flags, cwd=tmp_path)
+    assert process.returncode == 0, process.stderr
+    assert json.loads(process.stdout)["comparisons"]["broken"]["search"] == {"objective": None, "gap": None}
+
+
+def test_the_grammar_refuses_a_problem_it_does_not_know(here, tiny_problem):
+    """The control arm says which kinds it has no heuristics for, instead of failing every candidate."""
+    refused(coevo("search", "--problem", tiny_problem, "--method", "grammar", cwd=here), "(weights, values)", "vector")
+
+
+def test_a_budget_out_of_reach_is_refused(here):
+    """A slip of the keyboard does not plan for a million years."""
+    refused(coevo("search", "--budget", "1" + "0" * 15, "--dry-run", cwd=here), "budget")
 
 
 @pytest.mark.parametrize("data", ['{"a": "text"}', '{"a": [1, 2]}'])

@@ -74,3 +74,10 @@ def test_slots_ask_for_a_new_heuristic_where_a_parent_cannot_be_shown():
     slots = renderer_named("slots")
     operators = load_operators(("i1", "m1"))
     assert slots.render(operators["m1"], TSP, [Candidate("def broken(")]) == slots.render(operators["i1"], TSP, [])
+
+
+@pytest.mark.parametrize("piece", ["\n", "```a", "```\n", "{", "from ", " \n", "def "])
+def test_reading_takes_linear_time(piece):
+    """A megabyte of one repeated piece, as a stuck model writes it, is read as fast as anything of that length."""
+    reading = WORDS.read(TSP, piece * (1_000_000 // len(piece)))
+    assert reading.reason

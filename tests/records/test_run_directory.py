@@ -95,3 +95,11 @@ def test_a_step_is_kept_once_and_a_torn_line_replaced(run_directory):
     run_directory.history.write_text("first\nsec")
     run_directory.save_step(1, "second\n")
     assert run_directory.history.read_text() == "first\nsecond\n"
+
+
+def test_a_run_that_lost_its_log_is_refused(run_directory):
+    """Without its event log a run that has begun would charge everything again; one that has not may start."""
+    assert RunDirectory.open(run_directory.path).path == run_directory.path
+    run_directory.save_candidate(Candidate("x = 1\n"))
+    with pytest.raises(RunError, match="expected the event log"):
+        RunDirectory.open(run_directory.path)

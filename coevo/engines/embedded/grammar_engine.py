@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from coevo.codec import CHILD_TOKEN, PARENT_TOKEN
+from coevo.content import Signature
 from coevo.engines.embedded.edits import OPERATORS, apply
 from coevo.engines.embedded.execution import failure, random_inputs
 from coevo.engines.embedded.families import Family, find_family
@@ -60,6 +61,12 @@ class GrammarEngine:
 
     def close(self) -> None:
         """Nothing to release."""
+
+
+def knows(signature: Signature) -> bool:
+    """Whether the grammar has heuristics with such arguments and such a result."""
+    kinds = [argument.kind for argument in signature.arguments]
+    return len(set(kinds)) == len(kinds) and find_family(frozenset(kinds), signature.returns.kind) is not None
 
 
 def _answer(request: Request) -> str:
