@@ -132,8 +132,14 @@ def table(rows: list[Row], curves: dict[str, list[tuple[int, float, float]]], op
         fields = ("search", "val", "test50", "valid", "reward_first", "reward_last")
         cells = [spread([getattr(row, field) for row in own]) for field in fields]
         lines.append(f"| {arm} | {' | '.join(cells)} |")
-    lines += ["", "Paired by seed on `val` (95 % bootstrap interval of the mean; negative favours the first):", ""]
-    lines += [f"- {paired(rows, arm, other)}" for arm, other in combinations(options.arms, 2)]
+    pairs = [f"- {paired(rows, arm, other)}" for arm, other in combinations(options.arms, 2)]
+    if pairs:
+        lines += [
+            "",
+            "Paired by seed on `val` (95 % bootstrap interval of the mean; negative favours the first):",
+            "",
+            *pairs,
+        ]
     lines += ["", "By generation, m1 and m2 (valid share / mean reward):", ""]
     lines += ["| generation | " + " | ".join(curves) + " |", "| --- |" + " --- |" * len(curves)]
     for points in zip(*curves.values(), strict=True):
