@@ -86,7 +86,7 @@ def test_the_wheel_searches(fresh_python, tmp_path):
     command = ["-m", "coevo", "search", "--budget", "30", "--json"]
     result = json.loads(run(fresh_python, *command, cwd=tmp_path).stdout)
     assert (result["status"], result["budget"]["operator"]) == ("done", 30)
-    assert Path(result["run"]).is_dir()
+    assert (tmp_path / result["run"]).is_dir()
 
 
 def test_the_wheel_holds_what_it_should(wheel):
