@@ -36,7 +36,5 @@ def main() -> None:
         reason = f"expected to use {error.filename}, got: {error.strerror}; check the path and its permissions"
         sys.stderr.write(f"coevo: {' '.join(reason.split())}\n")
         sys.exit(2)
-    except KeyboardInterrupt as interrupt:
-        if interrupt.args:
-            sys.stderr.write(f"coevo: interrupted; go on with: coevo resume {interrupt.args[0]}\n")
+    except KeyboardInterrupt:
         sys.exit(130)

@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import typer
 from rich.console import Console, Group
 from rich.live import Live
 from rich.progress_bar import ProgressBar
@@ -110,7 +111,22 @@ class LiveScreen:
 
 @contextmanager
 def following(config: SearchConfig) -> Iterator[Listener]:
-    """Show a search's progress on standard error while the block runs; yields the listener to give it."""
+    """Show a search's progress on standard error while the block runs; yields the listener to give it.
+
+    Raises:
+        typer.Exit: With 130 after an interrupt, once it has said how to go on.
+    """
+    try:
+        with _shown(config) as listener:
+            yield listener
+    except KeyboardInterrupt as interrupt:
+        if interrupt.args:
+            typer.echo(f"coevo: interrupted; go on with: coevo resume {interrupt.args[0]}", err=True)
+        raise typer.Exit(130) from None
+
+
+@contextmanager
+def _shown(config: SearchConfig) -> Iterator[Listener]:
     tally = Tally(config)
     console = Console(file=sys.stderr)
     if console.is_terminal:

@@ -90,14 +90,24 @@ def test_ctrl_c_stops_cleanly_and_resume_goes_on(finished, tmp_path):
     """An interrupted run exits with 130, leaves no process, and resumes to the result of one that was not."""
     whole, _ = finished
     command = [sys.executable, "-m", "coevo", "search", "--problem", "tsp", "--budget", "90", "--seed", "1"]
-    process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.DEVNULL, start_new_session=True)
+    process = subprocess.Popen(
+        command,
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        # A test runner in the background of a shell ignores interrupts, and its children inherit that.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
     while not (logs := list(tmp_path.glob("runs/*/events.jsonl"))) or logs[0].stat().st_size < 20_000:
         assert process.poll() is None
         time.sleep(0.02)
     family = descendants(process.pid)
     assert len(family) >= 4  # workers, judges and their sandboxes
     process.send_signal(signal.SIGINT)
-    assert process.wait(timeout=10) == 130
+    _, said = process.communicate(timeout=10)
+    assert process.returncode == 130
+    assert f"coevo resume {logs[0].parent.relative_to(tmp_path)}" in said
     time.sleep(0.5)
     assert [pid for pid in family if Path(f"/proc/{pid}").exists()] == []
     run = logs[0].parent
