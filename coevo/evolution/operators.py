@@ -7,6 +7,7 @@ m2 re-tune. At operators with `evolves_model = true` the search perturbs the mod
 
 import string
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -94,6 +95,11 @@ def load_operators(names: tuple[str, ...]) -> dict[str, Operator]:
         ContentError: If one is missing, misnamed or malformed.
     """
     return {name: _find(name) for name in names}
+
+
+def evolving(operators: Mapping[str, Operator]) -> frozenset[str]:
+    """Names of the operators at which the model evolves."""
+    return frozenset(name for name, operator in operators.items() if operator.evolves_model)
 
 
 def _find(name: str) -> Operator:

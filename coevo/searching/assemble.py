@@ -10,7 +10,7 @@ from coevo.content import ProblemFolder, find_problem
 from coevo.engines.loading import read_model_card, resolve_model
 from coevo.errors import ConfigError, ContentError
 from coevo.evaluation import EvaluationPool
-from coevo.evolution.operators import load_operators
+from coevo.evolution.operators import evolving, load_operators
 from coevo.evolution.renderers import RendererName, renderer_named, unreadable
 from coevo.interfaces import Engine
 from coevo.records.event_log import Listener
@@ -39,7 +39,7 @@ def assembled(
     problem = find_problem(config.problem)
     operators = load_operators(("i1", *OPERATORS))
     start = tuple(read_heuristic(Path(file), problem) for file in config.start)
-    the_plan = plan(config, frozenset(name for name in OPERATORS if operators[name].evolves_model))
+    the_plan = plan(config, evolving(operators))
     with ExitStack() as stack:
         engine, renderer = start_engine(config, problem)
         stack.callback(engine.close)

@@ -6,7 +6,8 @@ again, and what was charged but not answered is asked under the same id and seed
 """
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from coevo.candidate import Candidate, Evaluation
@@ -105,18 +106,18 @@ class Breeder:
         """Every completion as soon as it is there; recorded in request order, each as soon as its turn has come."""
         unanswered = [request for request in requests if request.id not in self._past]
         arrived = {request.id: self._past[request.id] for request in requests if request.id in self._past}
-        turns = iter(requests)
-        awaited = next(turns, None)
+        awaited = deque(requests)
         yield from list(arrived.values())
+        self._record_turns(awaited, arrived)
         for completion in self._engine.generate(unanswered) if unanswered else ():
             arrived[completion.request_id] = completion
-            while awaited is not None and awaited.id in arrived:
-                self._record(arrived[awaited.id])
-                awaited = next(turns, None)
+            self._record_turns(awaited, arrived)
             yield completion
-        while awaited is not None:
-            self._record(arrived[awaited.id])
-            awaited = next(turns, None)
+
+    def _record_turns(self, awaited: deque[Request], arrived: Mapping[str, Completion]) -> None:
+        """Record, and take off the queue, the completions whose turn has come."""
+        while awaited and awaited[0].id in arrived:
+            self._record(arrived[awaited.popleft().id])
 
     def _record(self, completion: Completion) -> None:
         self._log.emit(

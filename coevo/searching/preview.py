@@ -6,7 +6,7 @@ from pathlib import Path
 from coevo.candidate import Candidate
 from coevo.content import find_problem
 from coevo.engines.loading import read_model_card, resolve_model
-from coevo.evolution.operators import load_operators
+from coevo.evolution.operators import evolving, load_operators
 from coevo.evolution.renderers import renderer_named
 from coevo.searching.assemble import read_heuristic
 from coevo.searching.config import OPERATORS, SearchConfig
@@ -39,7 +39,7 @@ def preview(config: SearchConfig) -> Preview:
         name: renderer.render(operator, problem, [parents[n % len(parents)] for n in range(operator.parents)])
         for name, operator in operators.items()
     }
-    the_plan = plan(config, frozenset(name for name in OPERATORS if operators[name].evolves_model))
+    the_plan = plan(config, evolving(operators))
     lines = [f"first population: {the_plan.first} completions of i1"]
     lines += [
         f"generation {number}: " + ", ".join(f"{name} {count}" for name, count in counts.items())
