@@ -25,7 +25,7 @@ from coevo.interfaces import Problem
 ENTRY_POINT_GROUP = "coevo.content"
 
 PROBLEM_FUNCTIONS = ("instances", "solve", "objective")
-"""What every `problem.py` defines; the rest of the contract is optional."""
+"""What every `problem.py` defines; the rest of the contract is optional (`coevo.interfaces.Problem`)."""
 
 Kind = Literal[
     "node", "destination", "nodes", "matrix", "points", "number", "weights", "values", "tuple", "length", "integer",
@@ -68,14 +68,47 @@ class Signature(_Frozen):
 
 
 class Limits(_Frozen):
-    """What one candidate may use on one evaluation of the search split; other splits scale the time by size."""
+    """What one candidate may use on one evaluation of the search split; other splits scale the time by size.
+
+    Attributes:
+        cpu_s: CPU seconds.
+        memory_mb: Address space beyond that of an idle process.
+        at_once: Most instances that one process solves; fewer than the usual where solutions are large.
+    """
 
     cpu_s: float = Field(gt=0)
     memory_mb: int = Field(default=1024, gt=0)
+    at_once: int | None = Field(default=None, gt=0)
+
+
+class Option(_Frozen):
+    """Something that an instance file may leave unsaid, given as `--option name=value` and passed on to `read`."""
+
+    name: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
+    type: Literal["number", "integer", "text"]
+    description: str
+
+
+class Solver(_Frozen):
+    """A reference solver that a problem offers for gaps, by the name under which `solvers` returns it."""
+
+    name: str = Field(pattern=r"^[a-z][a-z0-9-]*$")
+    extra: str
+    """The optional dependencies of coevo that bring it: `pip install 'coevo[EXTRA]'`."""
+    licence: str
+    gives: str
+    """What its answer is worth, such as "a proven optimum"."""
 
 
 class ProblemSpec(_Frozen):
-    """`problem.toml`: what is known of a problem without importing any of its code."""
+    """`problem.toml`: what is known of a problem without importing any of its code.
+
+    Attributes:
+        is_random: Whether the objective draws from the instance's seed. Finalists are then scored again on fresh seeds.
+        reads: The kinds of instance file that `read` understands; empty without `read`.
+        options: What `read` may be told besides the file.
+        solvers: Reference solvers that `solvers` offers.
+    """
 
     schema_version: Literal[1]
     name: str = Field(pattern=r"^[a-z][a-z0-9-]*$")
@@ -86,13 +119,22 @@ class ProblemSpec(_Frozen):
     limits: Limits
     source: str
     licence: str
+    is_random: bool = False
+    reads: str = ""
+    options: tuple[Option, ...] = ()
+    solvers: tuple[Solver, ...] = ()
 
     @field_validator("splits")
     @classmethod
-    def _needs_search_and_val(cls, splits: dict[str, str]) -> dict[str, str]:
-        if not {"search", "val"} <= splits.keys():
-            raise ValueError("needs the splits 'search' and 'val'")
+    def _needs_search(cls, splits: dict[str, str]) -> dict[str, str]:
+        if "search" not in splits:
+            raise ValueError("needs the split 'search'")
         return splits
+
+    @property
+    def choosing_split(self) -> str:
+        """The split that chooses the best candidate: `val`, or `search` for a problem with no instances to spare."""
+        return "val" if "val" in self.splits else "search"
 
 
 @dataclass(frozen=True)
@@ -224,11 +266,20 @@ def find_problem(name_or_path: str) -> ProblemFolder:
     for path in problem_paths():
         known.setdefault(path.name, path)
     if name_or_path in known:
-        return read_problem(known[name_or_path])
+        return _named_as_its_folder(read_problem(known[name_or_path]))
     raise ContentError(
         f"expected the name of a problem or a folder with a problem.toml, got {name_or_path!r}; "
         f"known: {', '.join(known) or 'none'}; looked in {', '.join(str(r) for r in content_roots())}"
     )
+
+
+def _named_as_its_folder(folder: ProblemFolder) -> ProblemFolder:
+    if folder.spec.name != folder.path.name:
+        raise ContentError(
+            f"expected name = {folder.path.name!r} in {folder.path / 'problem.toml'}, as its folder is called, "
+            f"got {folder.spec.name!r}; rename one of them"
+        )
+    return folder
 
 
 def read_problem(path: Path) -> ProblemFolder:

@@ -36,8 +36,16 @@ class Instance:
 class Problem(Protocol):
     """What `problem.py` of a problem folder provides (module-level functions satisfy it).
 
-    Optional functions: `reference(split) -> float array`, the best known objective of each instance; `classics() ->
-    {name: function(instance) -> solution}`, textbook algorithms outside the heuristic's interface, for comparison.
+    Optional functions, all of them trusted and run outside the sandbox:
+
+    - `reference(split) -> float array`: the best known objective of each instance, or a bound on it.
+    - `classics() -> {name: function(instance) -> solution}`: textbook algorithms outside the heuristic's interface.
+    - `read(path, **options) -> list[Instance]`: the instances in a file of the user's; raises `InstanceFileError`.
+    - `read_reference(path, **options) -> sequence of float or None, or None`: the best known objective of each of
+      these instances, where the file, or a solution file beside it, states it.
+    - `solvers() -> {name: function(instance) -> solution}`: reference solvers; a package that is not installed is
+      reported by the function, when called, as `ExtraMissingError`.
+    - `draw(instance, solution) -> str`: the solution as SVG text; raises `Infeasible`.
     """
 
     def instances(self, split: str) -> list[Instance]:

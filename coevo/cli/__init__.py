@@ -3,6 +3,7 @@
 Exit codes: 0 done · 1 the job ran and failed its purpose · 2 bad input · 130 interrupted.
 """
 
+import logging
 import sys
 
 import typer
@@ -23,8 +24,18 @@ app.command()(resume)
 app.command()(evaluate)
 
 
+class _StandardError(logging.Handler):
+    """Writes to what standard error is at the moment: the live view replaces it while it is up."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write one line."""
+        sys.stderr.write(self.format(record) + "\n")
+
+
 def main() -> None:
     """Entry point of the `coevo` script: errors meant for the user become one line and exit code 2."""
+    logging.basicConfig(level=logging.WARNING, handlers=[_StandardError()], format="coevo: %(message)s")
+    logging.getLogger("coevo").setLevel(logging.INFO)
     try:
         app()
     except CoevoError as error:

@@ -1,33 +1,98 @@
-"""`coevo evaluate`: a heuristic file on a split of a problem."""
+"""`coevo evaluate`: a heuristic file on a split of a problem, or on instance files."""
 
 import json as json_module
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+
+_SHOWN = 20
+"""Instances in the table; the rest is in --json."""
 
 
 def evaluate(
     file: Annotated[Path, typer.Argument(help="Python file that defines the problem's heuristic.")],
     problem: Annotated[str, typer.Option(help="Name of a problem, or path of its folder.")],
-    split: Annotated[str, typer.Option(help="Which instances.")] = "search",
+    split: Annotated[str | None, typer.Option(help="Which instances.  [search]")] = None,
+    instances: Annotated[
+        list[Path] | None, typer.Option(help="Your own instance file instead of a split; repeatable.")
+    ] = None,
+    option: Annotated[
+        list[str] | None, typer.Option(help="What a file leaves unsaid, as name=value; repeatable.")
+    ] = None,
+    solver: Annotated[str | None, typer.Option(help="Reference solver to measure the gap against.")] = None,
+    seeds: Annotated[int, typer.Option(help="Fresh seeds to average a random objective over.")] = 0,
+    draw: Annotated[Path | None, typer.Option(help="Draw one solution into this .svg or .png file.")] = None,
+    instance: Annotated[str | None, typer.Option(help="Which instance to draw.  [the first]")] = None,
     workers: Annotated[int | None, typer.Option(help="Processes.  [one per core]")] = None,
     unsafe_no_sandbox: Annotated[bool, typer.Option("--unsafe-no-sandbox", help="Run without bubblewrap.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Result as JSON on standard output.")] = False,
 ) -> None:
-    """Measure a heuristic: mean objective, gap to the best known, and every instance with --json."""
-    from coevo.cli.summary import console, percent
+    """Measure a heuristic: every instance, mean objective, gap to the best known, time."""
     from coevo.searching.evaluate import evaluate_file
 
-    report = evaluate_file(file, problem, split, workers=workers, unsafe=unsafe_no_sandbox)
+    report = evaluate_file(
+        file,
+        problem,
+        split,
+        files=tuple(instances or ()),
+        options=dict(map(_name_and_value, option or ())),
+        solver=solver,
+        seeds=seeds,
+        draw=draw,
+        instance=instance,
+        workers=workers,
+        unsafe=unsafe_no_sandbox,
+    )
     if json:
         typer.echo(json_module.dumps(report, allow_nan=False))
-    elif report["status"] == "ok":
-        console().print(
-            f"{report['problem']} {report['split']}: mean objective {report['objective']:.6g} over "
-            f"{len(report['instances'])} instances, gap {percent(report['gap'])}, {report['wall_s']:.2f} s"
-        )
     else:
-        console().print(f"{report['status']}: {report['detail']}", markup=False)
+        _print(report, draw)
     if report["status"] != "ok":
         raise typer.Exit(1)
+
+
+def _name_and_value(text: str) -> tuple[str, str]:
+    from coevo.errors import ConfigError
+
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise ConfigError(f"expected --option name=value, got {text!r}")
+    return name, value
+
+
+def _print(report: dict[str, Any], drawing: Path | None) -> None:
+    from rich import box
+    from rich.markup import escape
+    from rich.table import Table
+
+    from coevo.cli.summary import console, percent
+
+    out = console()
+    rows = report["instances"]
+    table = Table(box=box.SIMPLE)
+    table.add_column("instance", overflow="fold")
+    for name in ("objective", "best known", "gap", "CPU s"):
+        table.add_column(name, justify="right")
+    for row in rows[:_SHOWN]:
+        objective = row["status"] if row["objective"] is None else f"{row['objective']:.10g}"
+        known = "–" if row["reference"] is None else f"{row['reference']:.10g}"
+        table.add_row(escape(row["name"]), objective, known, percent(row["gap"]), f"{row['cpu_s']:.4f}")
+    out.print(table)
+    if len(rows) > _SHOWN:
+        out.print(f"… and {len(rows) - _SHOWN} more; --json has them all", markup=False)
+    for detail in dict.fromkeys(f"{row['status']}: {row['detail']}" for row in rows if row["status"] != "ok"):
+        out.print(detail, markup=False, soft_wrap=True)
+    if report["status"] == "ok":
+        out.print(_last_line(report, percent(report["gap"])), markup=False, soft_wrap=True)
+    if drawing is not None:
+        out.print(f"drawn: {drawing}", markup=False, soft_wrap=True)
+
+
+def _last_line(report: dict[str, Any], gap: str) -> str:
+    where = f"{report['problem']} {report['split']}" if report["split"] else report["problem"]
+    spread = "" if report["spread"] is None else f" ± {report['spread']:.4g}"
+    return (
+        f"{where}: mean objective {report['objective']:.9g}{spread} over {len(report['instances'])} instances, "
+        f"gap {gap}, CPU {report['cpu_s']:.2f} s, clock {report['wall_s']:.2f} s"
+    )

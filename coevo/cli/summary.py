@@ -66,7 +66,10 @@ def _print_best(result: SearchResult) -> None:
 
 
 def _cell(value: SplitResult) -> str:
-    return "failed" if value.objective is None else f"{value.objective:.4f}\n{percent(value.gap)}"
+    if value.objective is None:
+        return "failed"
+    spread = "" if value.spread is None else f" ± {value.spread:.4f}"
+    return f"{value.objective:.4f}{spread}\n{percent(value.gap)}"
 
 
 def print_dry_run(config: SearchConfig, *, as_json: bool) -> None:

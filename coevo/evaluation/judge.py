@@ -3,7 +3,7 @@
 Speaks frames (`coevo.sandbox.wire`) with the pool on standard input and output:
 
     {"op": "start", "problem", "spec", "bwrap", "numba_cache",
-     "splits", "instances"} + arrays of extra splits                    -> {"ready": true}
+     "splits", "instances"} + arrays of extra splits                    -> {"notice": text} …, {"ready": true}
     {"op": "evaluate", "split", "part": [start, stop] | null} + source  -> {"evaluation"} | {"count"}
 
 `{"count"}` answers a split too long for one judge: the pool asks again part by part. What the user has to see
@@ -26,6 +26,8 @@ import numpy as np
 from coevo.candidate import Evaluation
 from coevo.content import ProblemFolder, ProblemSpec
 from coevo.errors import CoevoError, ContentError, SandboxError
+from coevo.evaluation.compiled import CompiledMark
+from coevo.evaluation.fresh_seeds import parse_split, reseeded
 from coevo.evaluation.limits import limits_for, split_into_parts
 from coevo.evaluation.verdict import Part, judge, one_line
 from coevo.interfaces import Instance
@@ -47,18 +49,20 @@ class Judge:
         folder: The problem.
         start: The pool's first message.
         extra: Instances of splits that the problem does not know, by name.
-        owner_fd: The pool's pipe; when it hangs up, every wait ends.
+        channel: The pool's pipe; when it hangs up, every wait ends.
 
     Raises:
         ContentError: If the problem cannot be imported or has no search instances.
         SandboxError: If the sandbox cannot start.
     """
 
-    def __init__(self, folder: ProblemFolder, start: dict[str, Any], extra: dict[str, list[Instance]], owner_fd: int):
+    def __init__(
+        self, folder: ProblemFolder, start: dict[str, Any], extra: dict[str, list[Instance]], channel: Channel
+    ):
         self._folder = folder
         self._problem = folder.load()
         self._splits = extra
-        self._owner_fd = owner_fd
+        self._pool = channel
         self._search = self.instances("search")
         cache = Path(start["numba_cache"]) if start["numba_cache"] else None
         baseline = next(iter(folder.baselines().values()))
@@ -77,16 +81,19 @@ class Judge:
         self._loaded: tuple[str, int, int] | None = None
         self._sandbox: Sandbox | None = None
         try:
-            self._prepare("search", *split_into_parts(len(self._search))[0])
+            self._prepare("search", *self._parts(self._search)[0])
         except SandboxDiedError as error:
             raise SandboxError(f"expected the sandbox to take the search instances, but {error}") from error
 
     def instances(self, split: str) -> list[Instance]:
-        """The pristine instances of a split, at least one.
+        """The pristine instances of a split, under fresh seeds if its name says so; at least one.
 
         Raises:
             ContentError: If the problem fails to make them, or there are none.
         """
+        name, draw = parse_split(split)
+        if draw and split not in self._splits:
+            self._splits[split] = reseeded(self.instances(name), draw)
         if split not in self._splits:
             try:
                 self._splits[split] = [checked_instance(each) for each in self._problem.instances(split)]
@@ -102,7 +109,7 @@ class Judge:
     def evaluate(self, code: str, split: str, part: Sequence[int] | None) -> dict[str, Any]:
         """The answer to one request, as the module's docstring gives it."""
         instances = self.instances(split)
-        if part is None and len(split_into_parts(len(instances))) > 1:
+        if part is None and len(self._parts(instances)) > 1:
             return {"count": len(instances)}
         start, stop = part or (0, len(instances))
         return {"evaluation": asdict(self._evaluate(code, split, start, stop))}
@@ -123,20 +130,27 @@ class Judge:
     def _prepare(self, split: str, start: int, stop: int) -> Sandbox:
         """The sandbox, started if need be, with these instances loaded."""
         if self._sandbox is None:
-            self._sandbox = Sandbox(self._launch, watch_fd=self._owner_fd)
+            self._sandbox = Sandbox(self._launch, watch_fd=self._pool.read_fd)
         if self._loaded != (split, start, stop):
             instances = self._splits[split][start:stop]
             self._sandbox.load(instances, self._limits(instances))
             self._loaded = (split, start, stop)
         return self._sandbox
 
+    def _parts(self, instances: Sequence[Instance]) -> list[tuple[int, int]]:
+        return split_into_parts(len(instances), self._folder.spec.limits.at_once)
+
     def _limits(self, instances: Sequence[Instance]) -> Limits:
         return limits_for(self._folder.spec.limits, search=self._search, instances=instances)
 
     def _fill_numba_cache(self, cache: Path, baseline: str) -> None:
         """Compile the problem's code into the shared cache; the first judge does, the others wait and read."""
+        mark = CompiledMark(cache, self._folder.path)
         with (cache / "lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
+            if not mark.is_set():
+                name = self._folder.spec.name
+                self._pool.send({"notice": f"compiling the evaluators of {name} for this machine, once"})
             try:
                 instance = min(self._search, key=instance_bytes)
                 heuristic = self._folder.spec.heuristic.function
@@ -144,6 +158,8 @@ class Judge:
                 self._problem.objective(instance, solution)
             except Exception as error:
                 logger.warning("warming up with a baseline failed: %s", one_line(f"{type(error).__name__}: {error}"))
+            else:
+                mark.set()
 
     def stop(self) -> None:
         """End the sandbox; the next evaluation starts another."""
@@ -189,7 +205,7 @@ def open_court(channel: Channel) -> Judge | None:
         extra[name].append(instance)
     folder = ProblemFolder(Path(start["problem"]), ProblemSpec.model_validate(start["spec"]), description="")
     try:
-        court = Judge(folder, start, extra, channel.read_fd)
+        court = Judge(folder, start, extra, channel)
     except CoevoError as error:
         channel.send(error_reply(error))
         return None

@@ -1,5 +1,6 @@
 """The pool's handle on one judge: start it, ask it, replace it when it dies, end it."""
 
+import logging
 import os
 import subprocess
 import sys
@@ -15,6 +16,8 @@ from coevo.errors import ContentError, SandboxError
 from coevo.evaluation.verdict import one_line
 from coevo.interfaces import Instance
 from coevo.sandbox.wire import Channel, ChannelClosedError, pack_instances
+
+logger = logging.getLogger(__name__)
 
 _ATTEMPTS = 2
 _STOP_S = 5.0
@@ -146,6 +149,9 @@ class JudgeProcess:
         try:
             self._channel.send(header, *payload)
             reply, _ = self._channel.receive()
+            while "notice" in reply:
+                logger.info("%s", reply["notice"])
+                reply, _ = self._channel.receive()
         except (ChannelClosedError, OSError) as error:
             raise JudgeDiedError(f"the judge ended ({error})") from None
         if "error" in reply:

@@ -12,6 +12,11 @@ from coevo.sandbox.warm_up import instance_bytes
 
 WALL_GUARD = 5.0
 """Seconds on the clock per CPU second allowed: the CPU limit decides, this only catches what sleeps or waits."""
+WALL_FLOOR_S = 10.0
+"""Least time on the clock: under a short CPU limit, a busy machine's delays must not decide."""
+
+_WHOLE, _PART = 256, 64
+"""Most instances that stay together, and the size of parts otherwise: enough work to outweigh starting a process."""
 
 
 def time_factor(search: Sequence[Instance], instances: Sequence[Instance]) -> float:
@@ -36,17 +41,23 @@ def limits_for(limits: ProblemLimits, *, search: Sequence[Instance], instances: 
     cpu_s = limits.cpu_s * time_factor(search, instances)
     return Limits(
         cpu_s=cpu_s,
-        wall_s=WALL_GUARD * cpu_s,
+        wall_s=max(WALL_FLOOR_S, WALL_GUARD * cpu_s),
         memory_bytes=limits.memory_mb << 20,
         max_result_bytes=MAX_RESULT_BYTES,
     )
 
 
-def split_into_parts(count: int, *, threshold: int = 256, size: int = 64) -> list[tuple[int, int]]:
-    """Ranges (start, stop) that cover `count` instances: one up to `threshold`, else parts of about equal size.
+def split_into_parts(count: int, at_once: int | None = None) -> list[tuple[int, int]]:
+    """Ranges (start, stop) that cover `count` instances: one if they are not too many, else parts of about equal size.
 
-    Depends on the count alone, never on the number of workers, so that limits and verdicts do not either.
+    Depends on the count and the problem alone, never on the number of workers, so that limits and verdicts do not
+    either.
+
+    Args:
+        count: How many instances there are.
+        at_once: Most instances in one part, if the problem has such a limit.
     """
+    threshold, size = (_WHOLE, _PART) if at_once is None else (at_once, at_once)
     if count <= threshold:
         return [(0, count)]
     parts = math.ceil(count / size)

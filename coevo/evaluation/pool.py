@@ -15,6 +15,7 @@ from typing import Self
 from coevo.candidate import Evaluation
 from coevo.content import ProblemFolder
 from coevo.errors import CoevoError, ConfigError
+from coevo.evaluation.fresh_seeds import parse_split
 from coevo.evaluation.judge_process import Brief, JudgeDiedError, JudgeProcess
 from coevo.evaluation.limits import split_into_parts
 from coevo.evaluation.verdict import merge
@@ -134,6 +135,8 @@ class EvaluationPool:
     def submit(self, code: str, split: str = "search") -> Future[Evaluation]:
         """Queue a candidate's source for the first free judge.
 
+        The split may be one under fresh seeds (`coevo.evaluation.fresh_seeds`).
+
         A bad candidate is an `Evaluation`; the future raises only what is not the candidate's fault: `SandboxError`,
         `ContentError`, or `CancelledError` once the pool is closed. It cannot be cancelled, because it is shared.
 
@@ -141,7 +144,7 @@ class EvaluationPool:
             ConfigError: If the problem has no such split.
             RuntimeError: If the pool is closed.
         """
-        if split not in self._splits:
+        if parse_split(split)[0] not in self._splits:
             raise ConfigError(
                 f"expected a split of problem {self._problem.spec.name}, got {split!r}; "
                 f"known: {', '.join(self._splits)}"
@@ -213,7 +216,7 @@ class EvaluationPool:
         if isinstance(answer, Evaluation):
             job.docket.add(job.index, answer)
             return
-        parts = split_into_parts(answer)
+        parts = split_into_parts(answer, self._problem.spec.limits.at_once)
         job.docket.expect(len(parts))
         for index, part in enumerate(parts):
             self._jobs.put(_Job(job.code, job.split, job.docket, index, part))

@@ -7,17 +7,22 @@ from typing import Any
 
 
 def write_text(path: Path, text: str, *, durable: bool = True) -> None:
+    """Replace a text file in one step, as `write_bytes` does."""
+    write_bytes(path, text.encode(), durable=durable)
+
+
+def write_bytes(path: Path, content: bytes, *, durable: bool = True) -> None:
     """Replace a file in one step; a crash leaves the old one or the new one, never a part.
 
     Args:
         path: The file.
-        text: Its new content.
+        content: Its new content.
         durable: Whether to wait until the disk has it. Not waiting is safe against a killed process, not against a
             power cut; it is for small files that can be made again.
     """
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    with temporary.open("w") as file:
-        file.write(text)
+    with temporary.open("wb") as file:
+        file.write(content)
         if durable:
             file.flush()
             os.fsync(file.fileno())

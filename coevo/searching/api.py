@@ -137,7 +137,7 @@ def _run(
         try:
             search.log.emit("started", **_opening(search))
             outcome = evolve(search)
-            best = choose_best(outcome.population, search.examiner) if outcome.population else None
+            best = choose_best(outcome.population, search.examiner, search.problem) if outcome.population else None
             if best is not None:
                 directory.save_best(best.candidate)
             findings = report(search.problem, best, search.examiner, compare=config.compare)

@@ -1,21 +1,27 @@
 """The end of a search: the best heuristic is chosen on `val` and reported on splits the search never saw."""
 
 import logging
+import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from coevo.candidate import Candidate
 from coevo.content import ProblemFolder
 from coevo.errors import ContentError
+from coevo.evaluation.fresh_seeds import fresh
 from coevo.evolution.population import Population, Scored
 from coevo.interfaces import Instance, Solution
-from coevo.searching.examiner import Examiner
+from coevo.searching.examiner import Examiner, Role
 from coevo.searching.result import Best, SplitResult
 
 logger = logging.getLogger(__name__)
+
+FRESH_SEEDS = 3
+"""How many times a finalist of a random problem is measured; the spread shown is over these."""
 T = TypeVar("T")
 
 
@@ -38,40 +44,64 @@ def report(problem: ProblemFolder, chosen: Scored | None, examiner: Examiner, *,
     splits = list(problem.spec.splits)
     for candidate in heuristics.values():
         for split in splits:
-            examiner.begin(candidate, split)
-    means = {
-        name: {split: _objective(examiner, name, candidate, split) for split in splits}
+            for draw in draws(problem, split):
+                examiner.begin(candidate, draw)
+    table = {
+        name: {split: _measured(problem, examiner, name, candidate, split) for split in splits}
         for name, candidate in heuristics.items()
     }
     if compare:
-        means |= textbook_means(problem, splits)
+        table |= _textbook_results(problem, splits)
     known = reference_means(problem, splits)
-    table = {
-        name: {s: SplitResult(objective=row[s], gap=gap(problem, row[s], known.get(s))) for s in splits}
-        for name, row in means.items()
-    }
+    for row in table.values():
+        for split, value in row.items():
+            row[split] = value.model_copy(update={"gap": gap(problem, value.objective, known.get(split))})
     own_splits = table.pop("best")
     best = Best(candidate=chosen.candidate.identity, cost=chosen.cost, objective=problem.sign() * chosen.cost)
     return Findings(best, own_splits, table)
 
 
-def _objective(examiner: Examiner, name: str, candidate: Candidate, split: str) -> float | None:
-    return examiner.verdict(candidate, split, "candidate" if name == "best" else "baseline").objective
+def draws(problem: ProblemFolder, split: str) -> list[str]:
+    """What a split is measured on: itself or, if the objective is random, its instances under fresh seeds."""
+    return [fresh(split, draw) for draw in range(1, FRESH_SEEDS + 1)] if problem.spec.is_random else [split]
 
 
-def choose_best(population: Population, examiner: Examiner) -> Scored:
-    """The population's candidate of least cost on `val`; ties and failures fall back on the search cost."""
+def _measured(problem: ProblemFolder, examiner: Examiner, name: str, candidate: Candidate, split: str) -> SplitResult:
+    role: Role = "candidate" if name == "best" else "baseline"
+    return summarised([examiner.verdict(candidate, draw, role).objective for draw in draws(problem, split)])
+
+
+def summarised(objectives: Sequence[float | None]) -> SplitResult:
+    """Mean and, over several draws, standard deviation of mean objectives; nothing where one of them failed."""
+    known = [value for value in objectives if value is not None]
+    if len(known) < len(objectives):
+        return SplitResult(objective=None, gap=None)
+    spread = statistics.stdev(known) if len(known) > 1 else None
+    return SplitResult(objective=statistics.fmean(known), spread=spread, gap=None)
+
+
+def choose_best(population: Population, examiner: Examiner, problem: ProblemFolder) -> Scored:
+    """The population's candidate of least cost on the choosing split; ties and failures fall back on the search cost.
+
+    For a random objective the cost is the mean over fresh seeds: under its own seeds a finalist may have been lucky.
+    """
+    splits = draws(problem, problem.spec.choosing_split)
     for scored in population:
-        examiner.begin(scored.candidate, "val")
-    costs = [examiner.verdict(scored.candidate, "val").cost for scored in population]
-    ranking = [(float("inf") if cost is None else cost, place) for place, cost in enumerate(costs)]
+        for split in splits:
+            examiner.begin(scored.candidate, split)
+    costs = [[examiner.verdict(scored.candidate, split).cost for split in splits] for scored in population]
+    ranking = [(_mean_cost(row), place) for place, row in enumerate(costs)]
     return population.ranked[min(ranking)[1]]
 
 
-def textbook_means(problem: ProblemFolder, splits: Sequence[str]) -> dict[str, dict[str, float | None]]:
+def _mean_cost(costs: Sequence[float | None]) -> float:
+    return float(np.mean([np.inf if cost is None else cost for cost in costs]))
+
+
+def _textbook_results(problem: ProblemFolder, splits: Sequence[str]) -> dict[str, dict[str, SplitResult]]:
     """Mean objective of the problem's textbook algorithms, None where one fails: trusted code, so it runs here."""
     return {
-        name: {split: _textbook_mean(problem, algorithm, split) for split in splits}
+        name: {split: SplitResult(objective=_textbook_mean(problem, algorithm, split), gap=None) for split in splits}
         for name, algorithm in textbook_algorithms(problem).items()
     }
 
@@ -111,19 +141,28 @@ def reference_means(problem: ProblemFolder, splits: Sequence[str]) -> dict[str, 
     Raises:
         ContentError: If the problem's `reference` fails or gives anything but finite numbers.
     """
+    known = {split: reference_of(problem, split) for split in splits}
+    return {split: float(np.mean(values)) for split, values in known.items() if values is not None}
+
+
+def reference_of(problem: ProblemFolder, split: str) -> NDArray[np.float64] | None:
+    """Best-known objective of each instance of a split, in order; None if the problem knows none.
+
+    Raises:
+        ContentError: If the problem's `reference` fails or gives anything but finite numbers.
+    """
     if not hasattr(problem.load(), "reference"):
-        return {}
-    known = {split: _call(problem, "reference", split, then=_as_mean) for split in splits}
-    return {split: mean for split, mean in known.items() if mean is not None}
+        return None
+    return _call(problem, "reference", split, then=_as_references)
 
 
-def _as_mean(values: Any) -> float | None:
+def _as_references(values: Any) -> NDArray[np.float64] | None:
     if values is None:
         return None
-    mean = float(np.mean(np.asarray(values, dtype=float)))
-    if not np.isfinite(mean):
-        raise ValueError("expected finite numbers")
-    return mean
+    array = np.asarray(values, dtype=np.float64)
+    if array.ndim != 1 or not np.isfinite(array).all():
+        raise ValueError("expected one finite number per instance")
+    return array
 
 
 def _call(problem: ProblemFolder, name: str, *arguments: str, then: Callable[[Any], T]) -> T:

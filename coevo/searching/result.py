@@ -27,6 +27,8 @@ class SplitResult(_Frozen):
 
     objective: float | None
     """Own sense; None where the heuristic failed."""
+    spread: float | None = None
+    """Standard deviation of that mean over fresh seeds; None where the objective is not random."""
     gap: float | None
     """Fraction by which it is worse than the mean best-known objective; None where none is known."""
 

@@ -26,10 +26,11 @@ def test_the_search_split_gets_the_limit_of_the_problem() -> None:
     assert (limits.cpu_s, limits.wall_s, limits.memory_bytes) == (2, 10, 3 * 2**20)
 
 
-@given(st.integers(1, 3000), st.integers(1, 300), st.integers(1, 100))
-def test_parts_cover_every_instance_once(count: int, threshold: int, size: int) -> None:
-    """Parts join without gap or overlap, none is empty, none larger than asked unless there is one only."""
-    parts = split_into_parts(count, threshold=threshold, size=size)
+@given(st.integers(1, 3000), st.none() | st.integers(1, 400))
+def test_parts_cover_every_instance_once_and_are_small_enough(count: int, at_once: int | None) -> None:
+    """In order, none empty; whole up to 256 and cut to at most 64, or to what the problem says."""
+    whole, size = (256, 64) if at_once is None else (at_once, at_once)
+    parts = split_into_parts(count, at_once)
     assert [number for start, stop in parts for number in range(start, stop)] == list(range(count))
     assert all(start < stop for start, stop in parts)
-    assert len(parts) == 1 if count <= threshold else all(stop - start <= size for start, stop in parts)
+    assert len(parts) == 1 if count <= whole else all(stop - start <= size for start, stop in parts)
