@@ -22,7 +22,8 @@ def console() -> Console:
 
 def percent(fraction: float | None) -> str:
     """A fraction in per cent, or a dash."""
-    return "–" if fraction is None else f"{100 * fraction:.2f} %"
+    # Adding zero turns the negative zero that rounding can leave into the positive one.
+    return "–" if fraction is None else f"{round(100 * fraction, 2) + 0:.2f} %"
 
 
 def printable(text: str) -> str:
@@ -50,12 +51,13 @@ def _print_best(result: SearchResult) -> None:
     out.print(printable((Path(result.run) / "best.py").read_text()), markup=False, highlight=False, soft_wrap=True)
     table = Table(title="mean objective, gap to best known", title_justify="left", box=box.SIMPLE)
     splits = list(result.splits)
-    table.add_column("heuristic", no_wrap=True)
+    table.add_column("heuristic", overflow="fold", min_width=12)
     for split in splits:
-        table.add_column(split, justify="right")
+        table.add_column(split, justify="right", no_wrap=True)
     for name, row in {"best": result.splits, **result.comparisons}.items():
         table.add_row(escape(name.replace("_", " ")), *(_cell(row[split]) for split in splits))
     out.print(table)
+    out.print(_progress(result), markup=False, soft_wrap=True)
     budget = result.budget
     out.print(
         f"{result.status}: {budget.operator} of {budget.planned} completions, {result.wall_s:.0f} s, "
@@ -65,11 +67,24 @@ def _print_best(result: SearchResult) -> None:
     out.print(f"run: {result.run}", markup=False, soft_wrap=True)
 
 
+def _progress(result: SearchResult) -> str:
+    """How far the search came, in a sentence; on the split it sees."""
+    if result.first is None or result.best is None:
+        return ""
+    if result.explanation:
+        return (
+            f"nothing better than the first candidate ({result.first.objective:.6g}): {printable(result.explanation)}"
+        )
+    return f"from {result.first.objective:.6g}, the first candidate, to {result.best.objective:.6g} on search"
+
+
 def _cell(value: SplitResult) -> str:
     if value.objective is None:
         return "failed"
-    spread = "" if value.spread is None else f" ± {value.spread:.4f}"
-    return f"{value.objective:.4f}{spread}\n{percent(value.gap)}"
+    lines = [f"{value.objective:.6g}", percent(value.gap)]
+    if value.spread is not None:
+        lines.insert(1, f"±{value.spread:.2g}")
+    return "\n".join(lines)
 
 
 def print_dry_run(config: SearchConfig, *, as_json: bool) -> None:

@@ -16,6 +16,7 @@ from coevo.records.environment import describe_environment
 from coevo.records.event_log import SCHEMA_VERSION, Event, Listener, read_events
 from coevo.records.run_directory import RunDirectory
 from coevo.searching.assemble import assembled
+from coevo.searching.closing import closing
 from coevo.searching.config import SearchConfig, absolute, make_config
 from coevo.searching.finish import choose_best, reference_means, report
 from coevo.searching.loop import Search, evolve
@@ -142,12 +143,12 @@ def _run(
                 directory.save_best(best.candidate)
             findings = report(search.problem, best, search.examiner, compare=config.compare)
         except KeyboardInterrupt:
-            directory.save_result(_closing(search, directory, started, "interrupted"))
+            directory.save_result(closing(search, directory, started, "interrupted"))
             raise KeyboardInterrupt(str(directory.path)) from None
         search.log.emit("finished", status=outcome.status, best=findings.best.candidate if findings.best else None)
         result = SearchResult.model_validate(
             {
-                **_closing(search, directory, started, outcome.status),
+                **closing(search, directory, started, outcome.status),
                 "best": findings.best,
                 "splits": findings.splits,
                 "comparisons": findings.comparisons,
@@ -183,36 +184,3 @@ def _opening(search: Search) -> dict[str, Any]:
         "generations": [dict(counts) for counts in search.plan.generations],
         "reference": reference_means(search.problem, ["search"]).get("search"),
     }
-
-
-def _closing(search: Search, directory: RunDirectory, started: float, status: str) -> dict[str, Any]:
-    """The part of a result that an interrupted run has too: every number is read from the run's events."""
-    asked, on_top, best, fingerprint = 0, 0, None, ""
-    for event in read_events(directory.events):
-        if event["kind"] == "asked":
-            is_on_top = event["generation"] == 0 and not search.config.charge_first
-            asked += 0 if is_on_top else len(event["requests"])
-            on_top += len(event["requests"]) if is_on_top else 0
-        elif event["kind"] in ("started", "step"):
-            fingerprint = event["fingerprint"]
-        elif _is_better(event, best):
-            best = {key: event[key] for key in ("candidate", "cost", "objective")}
-    return {
-        "status": status,
-        "best": best,
-        "splits": {},
-        "comparisons": {},
-        "budget": {"operator": asked, "on_top": on_top, "skill": 0, "planned": search.plan.charged},
-        "fingerprint": fingerprint,
-        "wall_s": round(time.monotonic() - started, 3),
-        "run": str(directory.path),
-    }
-
-
-def _is_better(event: Event, best: dict[str, Any] | None) -> bool:
-    """Whether an event is the verdict on a candidate of the run, on the search split, that beats the best so far."""
-    if event["kind"] != "verdict" or event["role"] != "candidate":
-        return False
-    if event["split"] != "search" or event["cost"] is None:
-        return False
-    return best is None or event["cost"] < best["cost"]

@@ -47,12 +47,15 @@ class BudgetUse(_Frozen):
 class SearchResult(_Frozen):
     """One search's result.
 
-    `splits` are those of the best heuristic; `comparisons` hold the same for the problem's baselines and textbook
-    algorithms; `failures` the most frequent reasons when no candidate was valid.
+    `first` is the first valid candidate; `explanation` says why nothing better was found, where nothing was. `splits`
+    are those of the best heuristic; `comparisons` hold the same for the problem's baselines and textbook algorithms;
+    `failures` the most frequent reasons when no candidate was valid.
     """
 
     status: SearchStatus
     best: Best | None
+    first: Best | None = None
+    explanation: str = ""
     splits: dict[str, SplitResult]
     comparisons: dict[str, dict[str, SplitResult]]
     budget: BudgetUse
