@@ -24,6 +24,9 @@ from coevo.interfaces import Problem
 
 ENTRY_POINT_GROUP = "coevo.content"
 
+BUNDLED = "bundled"
+"""Origin of what ships with coevo."""
+
 PROBLEM_FUNCTIONS = ("instances", "solve", "objective")
 """What every `problem.py` defines; the rest of the contract is optional (`coevo.interfaces.Problem`)."""
 
@@ -225,15 +228,18 @@ def bundled_root() -> Path:
     raise ContentError(f"expected problems/ and operators/ in one of {[str(c) for c in candidates]}; reinstall coevo")
 
 
-@cache
 def content_roots() -> tuple[Path, ...]:
     """Every content root in search order: the bundled one first, then those of installed packages."""
-    found = [bundled_root()]
+    return tuple(declared_roots())
+
+
+@cache
+def declared_roots() -> dict[Path, str]:
+    """Every content root in search order, with the package that declares it, or `BUNDLED`."""
+    found = {bundled_root(): BUNDLED}
     for point in sorted(entry_points(group=ENTRY_POINT_GROUP), key=lambda p: p.name):
-        root = _declared_root(point)
-        if root not in found:
-            found.append(root)
-    return tuple(found)
+        found.setdefault(_declared_root(point), point.dist.name if point.dist else point.name)
+    return found
 
 
 def _declared_root(point: EntryPoint) -> Path:

@@ -59,10 +59,10 @@ def declare(monkeypatch):
     def set_points(*values):
         points = [EntryPoint(f"p{i}", value, content.ENTRY_POINT_GROUP) for i, value in enumerate(values)]
         monkeypatch.setattr(content, "entry_points", lambda group: [p for p in points if p.group == group])
-        content.content_roots.cache_clear()
+        content.declared_roots.cache_clear()
 
     yield set_points
-    content.content_roots.cache_clear()
+    content.declared_roots.cache_clear()
 
 
 def test_bundled_root_holds_both_kinds_of_content():

@@ -12,6 +12,7 @@ PACKAGE = Path(coevo.__file__).parent
 LAYERS = [
     {"__main__"},
     {"cli"},
+    {"authoring"},
     {"searching"},
     {"evolution", "evaluation", "es", "engines", "records"},
     {"noise", "sandbox", "problemkit", "codec"},

@@ -1,7 +1,10 @@
 import json
+import os
 import re
+import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -14,28 +17,72 @@ def block(text, language, number=0):
     return re.findall(rf"^```{language}\n(.*?)^```", text, re.DOTALL | re.MULTILINE)[number]
 
 
+def section():
+    """The README's section on a problem of one's own."""
+    return (ROOT / "README.md").read_text().partition("## A problem of your own")[2].partition("\n## ")[0]
+
+
 @pytest.fixture
-def my_bins(tmp_path):
-    """The folder that the README's section on a problem of one's own describes, written from its own text."""
-    section = (ROOT / "README.md").read_text().partition("## A problem of your own")[2].partition("\n## ")[0]
-    folder = tmp_path / "my-bins"
+def independent_set(tmp_path):
+    """The folder that the section describes, written from its own text."""
+    folder = tmp_path / "independent-set"
     (folder / "baselines").mkdir(parents=True)
-    (folder / "problem.py").write_text(block(section, "python", 0))
-    (folder / "problem.toml").write_text(block(section, "toml"))
-    (folder / "description.md").write_text(block(section, "markdown"))
-    (folder / "baselines" / "best_fit.py").write_text(block(section, "python", 1))
+    (folder / "problem.py").write_text(block(section(), "python", 0))
+    (folder / "problem.toml").write_text(block(section(), "toml", 0))
+    (folder / "description.md").write_text(block(section(), "markdown"))
+    (folder / "baselines" / "first_candidate.py").write_text(block(section(), "python", 1))
     return folder
 
 
+def coevo(*arguments, cwd, path=""):
+    """Run the command, with one more folder to import from; returns what its JSON says."""
+    python_path = os.pathsep.join(filter(None, [str(path), os.environ.get("PYTHONPATH")]))
+    process = subprocess.run(
+        [sys.executable, "-m", "coevo", *map(str, arguments), "--json"],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": python_path},
+    )
+    assert process.returncode == 0, process.stdout + process.stderr
+    return json.loads(process.stdout)
+
+
 @pytest.mark.slow
-def test_the_readmes_own_problem_can_be_searched(my_bins, tmp_path):
-    """What the README prints is a complete problem, and the shipped model finds valid heuristics for it."""
-    command = [sys.executable, "-m", "coevo", "search", "--problem", str(my_bins), "--budget", "40", "--json"]
-    process = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
-    assert process.returncode == 0, process.stderr
-    result = json.loads(process.stdout)
+def test_the_readmes_own_problem_keeps_the_contract(independent_set, tmp_path):
+    """No check fails or is worth a note; so the embedded model, too, can write for it."""
+    answer = coevo("problem", "check", independent_set, cwd=tmp_path)
+    assert {check["check"]: check["text"] for check in answer["checks"] if check["status"] in ("failed", "note")} == {}
+
+
+@pytest.mark.slow
+def test_the_readmes_own_problem_can_be_searched(independent_set, tmp_path):
+    """The README says what a search of that budget finds: seventeen nodes where the baseline chooses fifteen."""
+    assert "coevo search --problem ./independent-set --budget 100" in section()
+    result = coevo("search", "--problem", independent_set, "--budget", 100, cwd=tmp_path)
     assert result["splits"].keys() == {"search", "val", "test"}
-    assert result["best"]["objective"] <= result["comparisons"]["best_fit"]["search"]["objective"] + 2
+    assert 14.5 <= result["comparisons"]["first_candidate"]["search"]["objective"] <= 15.5
+    assert 17 <= result["best"]["objective"] <= 18.5
+
+
+def test_the_readmes_package_brings_its_problem(independent_set, tmp_path):
+    """The project file and the function that it prints, laid out as an installer would, add the problem to the list."""
+    project = tomllib.loads(block(section(), "toml", 1))["project"]
+    site = tmp_path / "site-packages"
+    package = site / project["name"].replace("-", "_")
+    shutil.copytree(independent_set, package / "problems" / "independent-set")
+    (package / "__init__.py").write_text(block(section(), "python", 2))
+    information = site / f"{package.name}-{project['version']}.dist-info"
+    information.mkdir()
+    (information / "METADATA").write_text(
+        f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n"
+    )
+    points = project["entry-points"]["coevo.content"].items()
+    lines = "".join(f"{name} = {value}\n" for name, value in points)
+    (information / "entry_points.txt").write_text(f"[coevo.content]\n{lines}")
+    rows = {row["name"]: row for row in coevo("problem", "list", cwd=tmp_path, path=site)}
+    assert rows["independent-set"]["origin"] == project["name"] == "graph-problems"
+    assert rows["independent-set"]["heuristic"] == "choose_node(last, candidates, adjacency)"
 
 
 def test_every_linked_file_exists():

@@ -9,6 +9,7 @@ import sys
 import typer
 
 from coevo.cli.evaluate import evaluate
+from coevo.cli.problem import problem
 from coevo.cli.resume import resume
 from coevo.cli.search import search
 from coevo.errors import CoevoError
@@ -22,6 +23,7 @@ app = typer.Typer(
 app.command()(search)
 app.command()(resume)
 app.command()(evaluate)
+app.add_typer(problem, name="problem")
 
 
 class _StandardError(logging.Handler):

@@ -1,20 +1,18 @@
 """The evaluation pool: a queue of candidates before a row of judges, and a memory of their verdicts."""
 
 import logging
-import os
 import queue
-import tempfile
 import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import CancelledError, Future
 from dataclasses import dataclass
-from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from coevo.candidate import Evaluation
 from coevo.content import ProblemFolder
 from coevo.errors import CoevoError, ConfigError
+from coevo.evaluation.compiled import numba_cache
 from coevo.evaluation.fresh_seeds import parse_split
 from coevo.evaluation.judge_process import Brief, JudgeDiedError, JudgeProcess
 from coevo.evaluation.limits import split_into_parts
@@ -110,7 +108,7 @@ class EvaluationPool:
         self._dockets: dict[tuple[str, str], _Docket] = {}
         self._lock = threading.Lock()
         self._is_closed = False
-        brief = Brief(problem, None if unsafe else find_bwrap(), _numba_cache(), extra)
+        brief = Brief(problem, None if unsafe else find_bwrap(), numba_cache(), extra)
         self._judges = [JudgeProcess(brief) for _ in range(workers)]
         self._threads: list[threading.Thread] = []
         try:
@@ -220,15 +218,3 @@ class EvaluationPool:
         job.docket.expect(len(parts))
         for index, part in enumerate(parts):
             self._jobs.put(_Job(job.code, job.split, job.docket, index, part))
-
-
-def _numba_cache() -> Path | None:
-    """The user's folder for compiled problem code; None, hence compiling per sandbox, if it cannot be written to."""
-    base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    folder = base / "coevo" / "numba"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            return folder
-    except OSError:
-        return None
