@@ -1,5 +1,7 @@
 """The content loader: by name, by path, from installed packages; and every way in which content can be malformed."""
 
+import shutil
+import subprocess
 import sys
 from importlib.metadata import EntryPoint
 
@@ -253,3 +255,34 @@ def test_missing_module_is_named(tmp_path):
     """A path that holds no file."""
     with pytest.raises(ContentError, match=f"expected a Python file at {tmp_path / 'nothing.py'}, found none"):
         content.load_module(tmp_path / "nothing.py")
+
+
+KERNEL = """
+from numba import njit
+@njit(cache=True)
+def twice(value):
+    return 2 * value
+def instances(split): return [twice(4)]
+def solve(heuristic, instance): return heuristic(instance)
+def objective(instance, solution): return float(solution)
+"""
+
+
+def test_compiled_code_survives_a_move_of_its_folder(make_folder, tmp_path):
+    """A folder that is moved with all that lies in it still runs: kernels are not cached beside the code."""
+    path = make_folder(tmp_path / "before")
+    (path / "problem.py").write_text(KERNEL)
+    moved = tmp_path / "after" / "toy"
+    moved.parent.mkdir()
+    load = "find_problem(sys.argv[1]).load().instances('search')"
+    program = f"import sys\nfrom coevo.content import find_problem\nprint({load})"
+    environment = {"PATH": "", "PYTHONPATH": ":".join(sys.path), "XDG_CACHE_HOME": str(tmp_path / "cache")}
+
+    def run(folder):
+        command = [sys.executable, "-c", program, str(folder)]
+        return subprocess.run(command, capture_output=True, text=True, env=environment)
+
+    assert run(path).stdout == "[8]\n"
+    shutil.move(path, moved)
+    after = run(moved)
+    assert after.stdout == "[8]\n", after.stderr

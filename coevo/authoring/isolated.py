@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import IO, Self
 
 from coevo.authoring.findings import Finding, failed
-from coevo.evaluation.compiled import numba_cache
+from coevo.content import numba_cache
 from coevo.evaluation.verdict import one_line
 from coevo.sandbox.wire import Channel, ChannelClosedError, DeadlineError
 

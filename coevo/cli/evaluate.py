@@ -92,7 +92,8 @@ def _print(report: dict[str, Any], drawing: Path | None) -> None:
 def _last_line(report: dict[str, Any], gap: str) -> str:
     where = f"{report['problem']} {report['split']}" if report["split"] else report["problem"]
     spread = "" if report["spread"] is None else f" ± {report['spread']:.4g}"
+    count = len(report["instances"])
     return (
-        f"{where}: mean objective {report['objective']:.9g}{spread} over {len(report['instances'])} instances, "
+        f"{where}: mean objective {report['objective']:.9g}{spread} over {count} instance{'s' * (count != 1)}, "
         f"gap {gap}, CPU {report['cpu_s']:.2f} s, clock {report['wall_s']:.2f} s"
     )

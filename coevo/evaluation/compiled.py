@@ -1,13 +1,8 @@
-"""Compiled problem code: where it is kept, and whether a problem's is there already.
-
-A user is told before the first use of a problem compiles.
-"""
+"""Whether a problem's Numba code is in the cache already, so that a user is told before the first use compiles it."""
 
 import hashlib
-import os
 import platform
 import sys
-import tempfile
 from pathlib import Path
 
 import coevo.problemkit
@@ -36,18 +31,6 @@ class CompiledMark:
     def set(self) -> None:
         """Say that one has."""
         self._file.touch()
-
-
-def numba_cache() -> Path | None:
-    """The user's folder for compiled problem code; None, hence compiling per sandbox, if it cannot be written to."""
-    base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    folder = base / "coevo" / "numba"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            return folder
-    except OSError:
-        return None
 
 
 def _sources(folder: Path) -> list[Path]:

@@ -10,9 +10,8 @@ from types import TracebackType
 from typing import Self
 
 from coevo.candidate import Evaluation
-from coevo.content import ProblemFolder
+from coevo.content import ProblemFolder, numba_cache
 from coevo.errors import CoevoError, ConfigError
-from coevo.evaluation.compiled import numba_cache
 from coevo.evaluation.fresh_seeds import parse_split
 from coevo.evaluation.judge_process import Brief, JudgeDiedError, JudgeProcess
 from coevo.evaluation.limits import split_into_parts
