@@ -37,7 +37,7 @@ def check_tour(tour: NDArray[Any], num_nodes: int) -> NDArray[np.int64]:
     tour = np.asarray(tour)
     if tour.ndim != 1:
         raise Infeasible(f"expected a tour as a 1-D array of node ids, got shape {tour.shape}")
-    if not np.issubdtype(tour.dtype, np.integer):
+    if tour.dtype.kind not in "iu":
         raise Infeasible(f"expected a tour of integer node ids, got {tour.dtype}")
     outside = np.flatnonzero((tour < 0) | (tour >= num_nodes))
     if outside.size:

@@ -15,9 +15,12 @@ def farthest_insertion(distances: np.ndarray) -> np.ndarray:
         Node ids in the order of the visits, int64, shape (n,), starting at one of the two.
     """
     size = len(distances)
-    first, second = divmod(int(np.argmax(distances)), size)
     if size < 2:
         return np.arange(size)
+    first, second = divmod(int(np.argmax(distances)), size)
+    if first == second:
+        # All nodes are in one place.
+        second = 1
     # The closed tour, its first node repeated at the end; `steps` are the lengths of its edges.
     tour = np.array([first, second, first] + [0] * (size - 2))
     steps = np.zeros(size)

@@ -12,12 +12,18 @@ from pathlib import Path
 
 import numpy as np
 
-from coevo.errors import ConfigError
+from coevo.errors import ConfigError, ContentError
 from coevo.interfaces import Heuristic, Instance, Solution
 from coevo.problemkit import svg
+from coevo.problemkit.solvers import lkh_tour, ortools_tour
 from coevo.problemkit.tours import check_tour, distance_matrix, tour_length
 
+from .files import read, read_reference
 from .insertion import farthest_insertion
+
+__all__ = [
+    "classics", "draw", "instances", "objective", "read", "read_reference", "reference", "solve", "solvers",
+]  # fmt: skip
 
 SEED = 1234
 
@@ -35,6 +41,11 @@ STREAM = (
 
 ID_BYTES = 8
 """Bytes of one node id (int64) in the buffer behind `unvisited_nodes`."""
+
+
+ORTOOLS_SECONDS = 1.0
+ORTOOLS_SECONDS_PER_NODE = 0.04
+"""Wall time of the solver ortools: 3 s for 50 nodes."""
 
 
 def instances(split: str) -> list[Instance]:
@@ -108,9 +119,21 @@ def classics() -> dict[str, Callable[[Instance], Solution]]:
     return {"farthest insertion": lambda instance: farthest_insertion(instance.data["distance_matrix"])}
 
 
+def solvers() -> dict[str, Callable[[Instance], Solution]]:
+    """Reference solvers: {name: function(instance) -> solution}."""
+    return {"lkh": lambda instance: lkh_tour(instance.data["distance_matrix"]), "ortools": _ortools}
+
+
 def draw(instance: Instance, solution: Solution) -> str:
-    """The tour as SVG text; a square marks the first node. Raises `Infeasible` for what is no tour."""
-    tour = check_tour(solution, len(instance.data["coordinates"]))
+    """The tour as SVG text; a square marks the first node.
+
+    Raises:
+        Infeasible: If the solution is no tour.
+        ContentError: If the instance has no coordinates.
+    """
+    tour = check_tour(solution, len(instance.data["distance_matrix"]))
+    if "coordinates" not in instance.data:
+        raise ContentError(f"expected coordinates to draw {instance.name}, its file has none")
     points = svg.fit(instance.data["coordinates"], size=400, margin=16)
     elements = [svg.polygon(points[tour]), *(svg.dot(x, y) for x, y in points), svg.square(*points[tour[0]])]
     title = f"{instance.name}: {len(tour)} nodes, length {objective(instance, tour):.4f}"
@@ -122,6 +145,11 @@ def _instance(name: str, seed: int, points: np.ndarray) -> Instance:
     for array in data.values():
         array.flags.writeable = False
     return Instance(name, seed, data)
+
+
+def _ortools(instance: Instance) -> Solution:
+    distances = instance.data["distance_matrix"]
+    return ortools_tour(distances, seconds=ORTOOLS_SECONDS + ORTOOLS_SECONDS_PER_NODE * len(distances))
 
 
 def _as_node(value: object) -> int:

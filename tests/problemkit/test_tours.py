@@ -49,6 +49,7 @@ def test_check_tour_returns_a_permutation_as_int64(dtype):
         (np.array([[0, 1, 2, 3]]), r"expected a tour as a 1-D array of node ids, got shape \(1, 4\)"),
         (np.array(0), r"expected a tour as a 1-D array of node ids, got shape \(\)"),
         (np.array([0.0, 1.0, 2.0, 3.0]), "expected a tour of integer node ids, got float64"),
+        (np.arange(4, dtype="m8[s]"), r"expected a tour of integer node ids, got timedelta64\[s\]"),
         (np.array([True, False, True, False]), "expected a tour of integer node ids, got bool"),
         (np.array([0, 1, -1, 3]), "node -1 at position 2 is not one of 0 to 3"),
         (np.array([0, 1, 4]), "node 4 at position 2 is not one of 0 to 3"),

@@ -98,10 +98,11 @@ def test_farthest_insertion_agrees_with_a_plain_version(loaded, index):
         assert insertion(instance).tolist() == slow_farthest_insertion(instance.data["distance_matrix"])
 
 
-@pytest.mark.parametrize("size", [1, 2, 3])
-def test_farthest_insertion_of_few_nodes_is_a_tour(loaded, size):
-    """The smallest instances have no node to insert, or one place for it."""
-    points = np.array([[0.0, 0.0], [0.0, 3.0], [4.0, 3.0]])[:size]
+@pytest.mark.parametrize("far", [0.0, 1.0])
+@pytest.mark.parametrize("size", [0, 1, 2, 3])
+def test_farthest_insertion_of_few_nodes_is_a_tour(loaded, size, far):
+    """The smallest instances have no node to insert, or one place for it; and all nodes may be in one place."""
+    points = far * np.array([[0.0, 0.0], [0.0, 3.0], [4.0, 3.0]])[:size]
     farthest_insertion = load_module(loaded.folder.path / "insertion.py").farthest_insertion
     assert sorted(check_tour(farthest_insertion(distance_matrix(points)), size)) == list(range(size))
 

@@ -1,0 +1,186 @@
+"""Capacitated vehicle routing by construction: a heuristic chooses the next customer, or the way home, again and again.
+
+Instances follow the law of Agentic-ESOpt's routing data (customers and depot in the unit square, demands 1 to 9,
+capacity 50), but are drawn from a stream of their own, so that they share nothing with those of cvrp-aco. The
+step-by-step protocol is this project's: that reference has routing only for ant colonies.
+"""
+
+from bisect import bisect_left
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from coevo.errors import ConfigError, ContentError
+from coevo.interfaces import Heuristic, Instance, Solution
+from coevo.problemkit import svg
+from coevo.problemkit.routes import check_routes, join_routes, routes_length, split_routes
+from coevo.problemkit.solvers import pyvrp_routes
+from coevo.problemkit.tours import distance_matrix
+
+from .files import read, read_reference
+from .savings import savings
+
+__all__ = [
+    "classics", "draw", "instances", "objective", "read", "read_reference", "reference", "solve", "solvers",
+]  # fmt: skip
+
+SEED = 4321
+"""Of the stream from which all splits are drawn, one after the other."""
+
+STREAM = (("search", 64, 50), ("val", 64, 50), ("test20", 64, 20), ("test50", 64, 50), ("test100", 64, 100))
+"""Order of the stream: (split, instances, customers)."""
+
+CAPACITY = 50
+
+PYVRP_SEED = 1
+PYVRP_SECONDS = 60.0
+"""Longest search of the solver; instances of 100 customers end long before."""
+
+ID_BYTES = 8
+"""Bytes of one node id (int64) in the buffer behind `unvisited_nodes`."""
+
+
+def instances(split: str) -> list[Instance]:
+    """The instances of a split: `coordinates` (n + 1, 2), `distance_matrix`, `demands` (n + 1,) and `capacity`.
+
+    Node 0 is the depot, in the middle of the unit square and with demand 0. For each instance in turn the stream gives
+    the customers' coordinates, uniform in the square, and then their demands, uniform over 1 to 9. An instance's seed
+    is its place in the stream, so no two instances of any split share one.
+
+    Raises:
+        ConfigError: If there is no such split.
+    """
+    stream = np.random.RandomState(SEED)
+    place = 0
+    for name, count, customers in STREAM:
+        drawn = [(stream.random_sample((customers, 2)), stream.randint(1, 10, customers)) for _ in range(count)]
+        if name == split:
+            return [_drawn(f"{split}-{i}", place + i, *each) for i, each in enumerate(drawn)]
+        place += count
+    known = ", ".join(name for name, _, _ in STREAM)
+    raise ConfigError(f"expected a split of the problem cvrp ({known}), got {split!r}")
+
+
+def solve(heuristic: Heuristic, instance: Instance) -> Solution:
+    """Let the heuristic build routes, one vehicle after the other.
+
+    It is offered the customers that are left and still fit. It may return the depot instead, which ends the route, but
+    not right after leaving it. Where no customer fits, the vehicle goes home without a call; the last customer of all
+    is served without a call. A node that was not offered ends the construction at once and stays in the solution, so
+    that `objective` can say what is wrong. Integers, NumPy integers and integer arrays of size 1 are node ids.
+
+    Returns:
+        Node ids in the order of the visits, int64, with the depot 0 at both ends and between routes.
+
+    Raises:
+        TypeError: If the heuristic returns something that is not an integer.
+    """
+    matrix, demands = _read_only(instance.data["distance_matrix"]), _read_only(instance.data["demands"])
+    capacity = rest = int(instance.data["capacity"])
+    loads, largest = demands.tolist(), int(demands.max())
+    visits, unserved = [0], list(range(1, len(loads)))
+    # Bytes are cut faster than an array is masked, and an array over bytes can never be made writeable.
+    ids = np.array(unserved, dtype=np.int64).tobytes()
+    while len(unserved) > 1:
+        fitting = np.frombuffer(ids, dtype=np.int64)
+        if rest < largest:
+            fitting = _read_only(fitting[demands[fitting] <= rest])
+        node = 0
+        if fitting.size:
+            node = _as_node(heuristic(visits[-1], 0, fitting, matrix, demands, rest))
+        elif visits[-1] == 0:
+            # A demand above the capacity: no vehicle can ever serve what is left.
+            return np.array(visits, dtype=np.int64)
+        visits.append(node)
+        if node == 0 and visits[-2] != 0:
+            rest = capacity
+            continue
+        place = bisect_left(unserved, node)
+        if place == len(unserved) or unserved[place] != node or loads[node] > rest:
+            return np.array(visits, dtype=np.int64)
+        rest -= loads[node]
+        del unserved[place]
+        ids = ids[: place * ID_BYTES] + ids[(place + 1) * ID_BYTES :]
+    for node in unserved:
+        if loads[node] <= capacity:
+            visits += [node] if loads[node] <= rest else [0, node]
+    return np.array(visits if visits[-1] == 0 else [*visits, 0], dtype=np.int64)
+
+
+def objective(instance: Instance, solution: Solution) -> float:
+    """Total length of all routes, minimised. Raises `Infeasible`."""
+    data = instance.data
+    return routes_length(data["distance_matrix"], check_routes(solution, data["demands"], data["capacity"]))
+
+
+def reference(split: str) -> np.ndarray:
+    """Shortest known total length for each instance, float64, in instance order; see `optima/README.md`."""
+    if split not in [name for name, _, _ in STREAM]:
+        instances(split)
+    return np.load(Path(__file__).parent / "optima" / f"{split}.npy")
+
+
+def classics() -> dict[str, Callable[[Instance], Solution]]:
+    """Textbook constructions that do not fit the step-by-step interface: {name: function(instance) -> solution}."""
+    return {"savings": _savings}
+
+
+def solvers() -> dict[str, Callable[[Instance], Solution]]:
+    """Reference solvers: {name: function(instance) -> solution}."""
+    return {"pyvrp": _pyvrp}
+
+
+def draw(instance: Instance, solution: Solution) -> str:
+    """The routes as SVG text, each a closed line; a square marks the depot.
+
+    Raises:
+        Infeasible: If the solution is none.
+        ContentError: If the instance has no coordinates.
+    """
+    visits = check_routes(solution, instance.data["demands"], instance.data["capacity"])
+    if "coordinates" not in instance.data:
+        raise ContentError(f"expected coordinates to draw {instance.name}, its file has none")
+    points = svg.fit(instance.data["coordinates"], size=400, margin=16)
+    routes = split_routes(visits)
+    lines = [svg.polygon(points[[0, *route]]) for route in routes]
+    elements = [*lines, *(svg.dot(x, y) for x, y in points[1:]), svg.square(*points[0])]
+    length = routes_length(instance.data["distance_matrix"], visits)
+    title = f"{instance.name}: {len(points) - 1} customers, {len(routes)} routes, length {length:.4f}"
+    return svg.document(elements, width=400, height=400, title=title)
+
+
+def _drawn(name: str, seed: int, customers: np.ndarray, loads: np.ndarray) -> Instance:
+    points = np.vstack(([0.5, 0.5], customers))
+    demands = np.concatenate(([0], loads)).astype(np.int64)
+    data = {"coordinates": points, "distance_matrix": distance_matrix(points), "demands": demands}
+    for array in data.values():
+        array.flags.writeable = False
+    return Instance(name, seed, {**data, "capacity": CAPACITY})
+
+
+def _read_only(array: np.ndarray) -> np.ndarray:
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def _as_node(value: object) -> int:
+    if isinstance(value, np.ndarray) and value.size == 1:
+        value = value.item()
+    # A tuple: to build the union of both types would cost more, at every step, than the test itself.
+    if isinstance(value, (np.integer, int)) and not isinstance(value, bool):
+        return int(value)
+    raise TypeError(f"expected select_next_node to return an integer node id, got {type(value).__name__} {value!r:.40}")
+
+
+def _savings(instance: Instance) -> Solution:
+    data = instance.data
+    return join_routes(savings(data["distance_matrix"], data["demands"], data["capacity"]))
+
+
+def _pyvrp(instance: Instance) -> Solution:
+    data = instance.data
+    return join_routes(
+        pyvrp_routes(data["distance_matrix"], data["demands"], data["capacity"], seed=PYVRP_SEED, seconds=PYVRP_SECONDS)
+    )
