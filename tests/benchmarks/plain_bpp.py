@@ -8,7 +8,7 @@ IntArray = NDArray[np.int64]
 
 
 def plain_construct(weights: FloatArray, demands: IntArray, capacity: int, uniforms: FloatArray) -> IntArray:
-    """What the compiled `construct` returns, from the same arguments: the first packing with the fewest bins."""
+    """What the compiled `pack` returns, from the same arguments: the first packing with the fewest bins."""
     packings = [one_packing(weights, demands, capacity, row) for row in uniforms]
     return min(packings, key=lambda packing: int(packing.max()))
 
@@ -16,8 +16,9 @@ def plain_construct(weights: FloatArray, demands: IntArray, capacity: int, unifo
 def one_packing(weights: FloatArray, demands: IntArray, capacity: int, row: FloatArray) -> IntArray:
     """One packing: the bin of each item, shape (n,)."""
     packing = np.full(len(demands), -1, dtype=np.int64)
+    order = np.argsort(demands, kind="stable")
     number = 0
-    while (left := np.flatnonzero(packing < 0)).size:
+    while (left := order[packing[order] < 0]).size:
         member = left[int(row[number] * left.size)]
         packing[member] = number
         room = capacity - demands[member]

@@ -1,0 +1,135 @@
+"""Capacitated vehicle routing by an ant colony: a heuristic says once how promising every edge is, then the ants walk.
+
+Instances are those of Agentic-ESOpt's CVRP-ACO, drawn from one stream of NumPy's legacy generator; `STREAM` is its
+order. There, test20 is drawn from the same place of the stream as test50; here it follows test100, and no two splits
+share a point. The colony is that of `coevo.problemkit.colony`, which says what differs. The distances are of length
+zero from a node to itself; the 1 that a heuristic sees there is for its divisions alone.
+
+The heuristic runs in the sandbox and its matrix is the solution; the colony is part of the objective, outside it, with
+the instance's own seed. How lucky the ants are is therefore not in a candidate's hands.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from coevo.errors import ConfigError
+from coevo.interfaces import Heuristic, Instance, Solution
+from coevo.problemkit import colony
+from coevo.problemkit.routes import split_routes
+from coevo.problemkit.tours import distance_matrix
+
+from .drawing import draw_routes
+from .files import cvrp, read, read_reference
+
+__all__ = ["draw", "instances", "objective", "read", "read_reference", "reference", "solve", "solvers"]
+
+SEED = 1234
+CAPACITY = 50
+DEPOT = (0.5, 0.5)
+DEMANDS = (1, 10)
+"""Smallest demand, and the one above the largest."""
+
+STREAM = (
+    ("search", 10, 50),
+    (None, 64, 20),
+    ("val", 64, 50),
+    (None, 64, 100),
+    ("test50", 64, 50),
+    ("test100", 64, 100),
+    ("test20", 64, 20),
+)
+"""Order of the stream: (split, instances, customers); None for instances of the published stream that no split uses."""
+
+
+def instances(split: str) -> list[Instance]:
+    """The instances of a split; node 0 is the depot, in the middle of the unit square.
+
+    Data: `coordinates` (n + 1, 2), their `distance_matrix` (n + 1, n + 1), `demands` (n + 1,) int64, `capacity`. An
+    instance's seed is its place in the stream, so no two instances of any split share one.
+
+    Raises:
+        ConfigError: If there is no such split.
+    """
+    stream = np.random.RandomState(SEED)
+    place = 0
+    for name, count, customers in STREAM:
+        drawn = [_draw_customers(stream, customers) for _ in range(count)]
+        if name == split:
+            return [_instance(f"{split}-{i}", place + i, *each) for i, each in enumerate(drawn)]
+        place += count
+    known = ", ".join(name for name, _, _ in STREAM if name)
+    raise ConfigError(f"expected a split of the problem cvrp-aco ({known}), got {split!r}")
+
+
+def solve(heuristic: Heuristic, instance: Instance) -> Solution:
+    """The heuristic's matrix, float64, of whatever shape.
+
+    It gets read-only arrays: the distances with 1 on the diagonal, the coordinates, the demands as float64 (so that
+    any power of them exists), and the capacity as an int.
+
+    Raises:
+        TypeError: If the heuristic returns something that is no array of numbers.
+    """
+    distances = colony.unit_diagonal(instance.data["distance_matrix"])
+    points, demands = instance.data["coordinates"].view(), instance.data["demands"].astype(np.float64)
+    points.flags.writeable = demands.flags.writeable = False
+    return colony.to_matrix(heuristic(distances, points, demands, int(instance.data["capacity"])))
+
+
+def objective(instance: Instance, solution: Solution) -> float:
+    """Total length of the cheapest routes that a colony guided by the matrix finds, minimised. Raises `Infeasible`."""
+    return _found(instance, solution).cost
+
+
+def reference(split: str) -> np.ndarray:
+    """Least total length known of each instance, float64, in instance order; see `optima/README.md`."""
+    if split not in [name for name, _, _ in STREAM if name]:
+        instances(split)
+    return np.load(Path(__file__).parent / "optima" / f"{split}.npy")
+
+
+def solvers() -> dict[str, Callable[[Instance], Solution]]:
+    """Those of the problem cvrp: {name: function(instance) -> a matrix that leads every ant along its routes}."""
+    return {name: _leading(solver) for name, solver in cvrp().solvers().items()}
+
+
+def draw(instance: Instance, solution: Solution) -> str:
+    """The colony's cheapest routes as SVG text; a square marks the depot. Raises `Infeasible`."""
+    found = _found(instance, solution)
+    points, routes = instance.data["coordinates"], split_routes(found.path)
+    title = f"{instance.name}: {len(points) - 1} customers, {len(routes)} routes, length {found.cost:.4f}"
+    return draw_routes(points, routes, title)
+
+
+def _draw_customers(stream: np.random.RandomState, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Points (count, 2) and demands (count,), in the order in which they are drawn."""
+    return stream.random_sample((count, 2)), stream.randint(*DEMANDS, count)
+
+
+def _instance(name: str, seed: int, customers: np.ndarray, demands: np.ndarray) -> Instance:
+    points = np.vstack([DEPOT, customers])
+    data = {
+        "coordinates": points,
+        "distance_matrix": distance_matrix(points),
+        "demands": np.concatenate([[0], demands]).astype(np.int64),
+    }
+    for array in data.values():
+        array.flags.writeable = False
+    return Instance(name, seed, {**data, "capacity": CAPACITY})
+
+
+def _found(instance: Instance, solution: Solution) -> colony.Found:
+    data = instance.data
+    weights = colony.check_weights(solution, len(data["distance_matrix"]))
+    return colony.cheapest_routes(
+        data["distance_matrix"], weights, data["demands"], int(data["capacity"]), instance.seed
+    )
+
+
+def _leading(solver: Callable[[Instance], Solution]) -> Callable[[Instance], Solution]:
+    def solve_by_matrix(instance: Instance) -> Solution:
+        return colony.weights_along(solver(instance), len(instance.data["demands"]))
+
+    return solve_by_matrix

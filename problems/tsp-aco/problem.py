@@ -1,0 +1,123 @@
+"""Travelling salesman by an ant colony: a heuristic says once how promising every edge is, then the ants walk.
+
+Instances are those of Agentic-ESOpt's TSP-ACO, drawn from one stream of NumPy's legacy generator; `STREAM` is its
+order. There, test20 is drawn from the same place of the stream as test50 and so has its points; here it follows
+test100, and no two splits share a point. The colony is that of `coevo.problemkit.colony`, which says what differs.
+
+The heuristic runs in the sandbox and its matrix is the solution; the colony is part of the objective, outside it, with
+the instance's own seed. How lucky the ants are is therefore not in a candidate's hands.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from coevo.errors import ConfigError, ContentError
+from coevo.interfaces import Heuristic, Instance, Solution
+from coevo.problemkit import colony, svg
+from coevo.problemkit.tours import distance_matrix
+
+from .files import read, read_reference, tsp
+
+__all__ = ["draw", "instances", "objective", "read", "read_reference", "reference", "solve", "solvers"]
+
+SEED = 1234
+
+STREAM = (
+    ("search", 5, 50),
+    (None, 64, 20),
+    ("val", 64, 50),
+    (None, 64, 100),
+    ("test50", 64, 50),
+    ("test100", 64, 100),
+    ("test20", 64, 20),
+)
+"""Order of the stream: (split, instances, nodes); None for instances of the published stream that no split uses."""
+
+
+def instances(split: str) -> list[Instance]:
+    """The instances of a split, with `coordinates` (n, 2) in the unit square and their `distance_matrix` (n, n).
+
+    An instance's seed is its place in the stream, so no two instances of any split share one.
+
+    Raises:
+        ConfigError: If there is no such split.
+    """
+    first, points = coordinates(split)
+    return [_instance(f"{split}-{i}", first + i, each) for i, each in enumerate(points)]
+
+
+def coordinates(split: str) -> tuple[int, np.ndarray]:
+    """Place of a split's first instance in the stream, and the points of all of them, shape (instances, nodes, 2)."""
+    stream = np.random.RandomState(SEED)
+    place = 0
+    for name, count, nodes in STREAM:
+        points = stream.random_sample((count, nodes, 2))
+        if name == split:
+            return place, points
+        place += count
+    known = ", ".join(name for name, _, _ in STREAM if name)
+    raise ConfigError(f"expected a split of the problem tsp-aco ({known}), got {split!r}")
+
+
+def solve(heuristic: Heuristic, instance: Instance) -> Solution:
+    """The heuristic's matrix, float64, of whatever shape; it gets the distances with 1 on the diagonal, read-only.
+
+    Raises:
+        TypeError: If the heuristic returns something that is no array of numbers.
+    """
+    return colony.to_matrix(heuristic(colony.unit_diagonal(instance.data["distance_matrix"])))
+
+
+def objective(instance: Instance, solution: Solution) -> float:
+    """Length of the shortest tour that a colony guided by the matrix finds, minimised. Raises `Infeasible`."""
+    return _found(instance, solution).cost
+
+
+def reference(split: str) -> np.ndarray:
+    """Length of a shortest tour of each instance, float64, in instance order; `optima/README.md` says how proven."""
+    coordinates(split)
+    return np.load(Path(__file__).parent / "optima" / f"{split}.npy")
+
+
+def solvers() -> dict[str, Callable[[Instance], Solution]]:
+    """Those of the problem tsp: {name: function(instance) -> a matrix that leads every ant along its tour}."""
+    return {name: _leading(solver) for name, solver in tsp().solvers().items()}
+
+
+def draw(instance: Instance, solution: Solution) -> str:
+    """The colony's shortest tour as SVG text; a square marks its first node.
+
+    Raises:
+        Infeasible: If the matrix is refused.
+        ContentError: If the instance has no coordinates.
+    """
+    found = _found(instance, solution)
+    if "coordinates" not in instance.data:
+        raise ContentError(f"expected coordinates to draw {instance.name}, its file has none")
+    points = svg.fit(instance.data["coordinates"], size=400, margin=16)
+    tour = points[found.path]
+    elements = [svg.polygon(tour), *(svg.dot(x, y) for x, y in points), svg.square(*tour[0])]
+    title = f"{instance.name}: {len(points)} nodes, length {found.cost:.4f}"
+    return svg.document(elements, width=400, height=400, title=title)
+
+
+def _instance(name: str, seed: int, points: np.ndarray) -> Instance:
+    data = {"coordinates": points, "distance_matrix": distance_matrix(points)}
+    for array in data.values():
+        array.flags.writeable = False
+    return Instance(name, seed, data)
+
+
+def _found(instance: Instance, solution: Solution) -> colony.Found:
+    distances = instance.data["distance_matrix"]
+    return colony.shortest_tour(distances, colony.check_weights(solution, len(distances)), instance.seed)
+
+
+def _leading(solver: Callable[[Instance], Solution]) -> Callable[[Instance], Solution]:
+    def solve_by_matrix(instance: Instance) -> Solution:
+        tour = solver(instance)
+        return colony.weights_along(np.append(tour, tour[:1]), len(tour))
+
+    return solve_by_matrix
