@@ -79,11 +79,13 @@ class Limits(_Frozen):
         cpu_s: CPU seconds.
         memory_mb: Address space beyond that of an idle process.
         at_once: Most instances that one process solves; fewer than the usual where solutions are large.
+        result_mb: Most that one process may return, all its solutions together.
     """
 
     cpu_s: float = Field(gt=0)
     memory_mb: int = Field(default=1024, gt=0)
     at_once: int | None = Field(default=None, gt=0)
+    result_mb: int = Field(default=64, gt=0, le=1024)
 
 
 class Option(_Frozen):
@@ -134,6 +136,8 @@ class ProblemSpec(_Frozen):
     def _needs_search(cls, splits: dict[str, str]) -> dict[str, str]:
         if "search" not in splits:
             raise ValueError("needs the split 'search'")
+        if marked := [name for name in splits if "#" in name]:
+            raise ValueError(f"the name {marked[0]!r} holds a '#', which marks fresh seeds")
         return splits
 
     @property

@@ -184,6 +184,7 @@ def test_missing_baselines_are_named(make_folder):
         ('sense = "min"', 'sense = "least"', r"sense: Input should be 'min' or 'max' \(got 'least'\)"),
         ('kind = "nodes"', 'kind = "node ids"', r"heuristic\.arguments\.0\.kind: .*\(got 'node ids'\)"),
         ('search = "seen"', 'train = "seen"', r"splits: .*needs the split 'search'"),
+        ('val = "chosen by"', '"val#1" = "chosen by"', r"splits: .*the name 'val#1' holds a '#'"),
         ("cpu_s = 1.0", "cpu_s = 0.0", r"limits\.cpu_s: Input should be greater than 0"),
         ('function = "choose"', 'function = "no identifier"', r"heuristic\.function: String should match"),
         ('name = "toy"', 'name = "Toy Problem"', r"name: String should match"),

@@ -86,7 +86,8 @@ def _print(report: dict[str, Any], drawing: Path | None) -> None:
     if report["status"] == "ok":
         out.print(_last_line(report, percent(report["gap"])), markup=False, soft_wrap=True)
     if drawing is not None:
-        out.print(f"drawn: {drawing}", markup=False, soft_wrap=True)
+        done = f"drawn: {drawing}" if report["status"] == "ok" else "nothing drawn: there is no feasible solution"
+        out.print(done, markup=False, soft_wrap=True)
 
 
 def _last_line(report: dict[str, Any], gap: str) -> str:

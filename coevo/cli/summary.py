@@ -49,8 +49,10 @@ def print_result(result: SearchResult, *, as_json: bool) -> None:
 def _print_best(result: SearchResult) -> None:
     out = console()
     out.print(printable((Path(result.run) / "best.py").read_text()), markup=False, highlight=False, soft_wrap=True)
-    table = Table(title="mean objective, gap to best known", title_justify="left", box=box.SIMPLE)
     splits = list(result.splits)
+    is_random = any(value.spread is not None for value in result.splits.values())
+    title = f"mean objective{', ± over fresh seeds' if is_random else ''}, gap to best known"
+    table = Table(title=title, title_justify="left", box=box.SIMPLE)
     table.add_column("heuristic", overflow="fold", min_width=12)
     for split in splits:
         table.add_column(split, justify="right", no_wrap=True)
@@ -75,7 +77,8 @@ def _progress(result: SearchResult) -> str:
         return (
             f"nothing better than the first candidate ({result.first.objective:.6g}): {printable(result.explanation)}"
         )
-    return f"from {result.first.objective:.6g}, the first candidate, to {result.best.objective:.6g} on search"
+    seeds = ", under its own seeds" if any(value.spread is not None for value in result.splits.values()) else ""
+    return f"from {result.first.objective:.6g}, the first candidate, to {result.best.objective:.6g} on search{seeds}"
 
 
 def _cell(value: SplitResult) -> str:

@@ -1,7 +1,6 @@
 """Whether a problem's Numba code is in the cache already, so that a user is told before the first use compiles it."""
 
 import hashlib
-import platform
 import sys
 from pathlib import Path
 
@@ -17,8 +16,10 @@ class CompiledMark:
     """
 
     def __init__(self, cache: Path, problem: Path):
-        numba = sys.modules["numba"]
-        digest = hashlib.sha256(f"{numba.__version__} {sys.version} {platform.processor()}".encode())
+        from llvmlite.binding import get_host_cpu_name  # as heavy as Numba, which is loaded already
+        from numba import __version__
+
+        digest = hashlib.sha256(f"{__version__} {sys.version} {get_host_cpu_name()}".encode())
         for file in [*_sources(problem), *_sources(Path(coevo.problemkit.__file__).parent)]:
             status = file.stat()
             digest.update(f"{file} {status.st_mtime_ns} {status.st_size}".encode())

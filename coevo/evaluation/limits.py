@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from coevo.content import Limits as ProblemLimits
 from coevo.interfaces import Instance
 from coevo.sandbox.confine import Limits
-from coevo.sandbox.results import MAX_RESULT_BYTES
 from coevo.sandbox.warm_up import instance_bytes
 
 WALL_GUARD = 5.0
@@ -43,7 +42,7 @@ def limits_for(limits: ProblemLimits, *, search: Sequence[Instance], instances: 
         cpu_s=cpu_s,
         wall_s=max(WALL_FLOOR_S, WALL_GUARD * cpu_s),
         memory_bytes=limits.memory_mb << 20,
-        max_result_bytes=MAX_RESULT_BYTES,
+        max_result_bytes=limits.result_mb << 20,
     )
 
 

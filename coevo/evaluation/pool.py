@@ -141,7 +141,7 @@ class EvaluationPool:
             ConfigError: If the problem has no such split.
             RuntimeError: If the pool is closed.
         """
-        if parse_split(split)[0] not in self._splits:
+        if not {split, parse_split(split)[0]} & self._splits.keys():
             raise ConfigError(
                 f"expected a split of problem {self._problem.spec.name}, got {split!r}; "
                 f"known: {', '.join(self._splits)}"

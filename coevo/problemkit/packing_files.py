@@ -16,9 +16,6 @@ from coevo.errors import InstanceFileError
 from coevo.problemkit.packing_text import LARGEST, PackingRecord, parse_packing_text
 from coevo.problemkit.text_files import read_lines
 
-FORMS = "OR-Library, BPPLIB and cutting-stock text, JSON, .npy and .npz with demands"
-"""What `read_packings` reads, in words for a problem's metadata."""
-
 
 def read_packings(path: Path | str, capacity: int | None = None) -> list[PackingRecord]:
     """The instances in a file, in its order.

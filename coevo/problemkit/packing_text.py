@@ -163,7 +163,7 @@ def _cutting_stock(lines: _Lines) -> PackingRecord:
     for place in range(num_sizes):
         line, (size, demand) = lines.take(2, f"'size demand', line {place + 1} of {num_sizes}")
         times = lines.whole(line, demand, "a demand")
-        if len(numbers) + times > MOST_ITEMS:
+        if len(places) - 1 + times > MOST_ITEMS:
             raise lines.error(line, f"expected at most {MOST_ITEMS} items, got more")
         numbers += [lines.whole(line, size, "a size")] * times
         places += [line] * times

@@ -25,8 +25,8 @@ _SOLUTION = struct.Struct("<BB")
 _FAILURE = struct.Struct("<Bi")
 _TEXT = struct.Struct("<H")
 _MAX_TEXT = 1000
-MAX_RESULT_BYTES = 1 << 26
-"""Most that one candidate may write for one set of instances: 64 MiB."""
+MAX_SOLUTION_BYTES = 1 << 30
+"""Of one solution: a size beyond it is garbled. What a candidate may write in all is a limit of its problem's."""
 DONE = b"D"
 
 
@@ -144,7 +144,7 @@ def _decode_solution(reader: _Reader) -> NDArray[Any]:
     shape = reader.unpack(struct.Struct(f"<{dimensions}Q"))
     dtype = _DTYPES[code]
     # Python integers do not overflow, so a product of hostile sizes is just a large number.
-    if max(shape, default=0) > MAX_RESULT_BYTES or math.prod(shape) * dtype.itemsize > MAX_RESULT_BYTES:
+    if max(shape, default=0) > MAX_SOLUTION_BYTES or math.prod(shape) * dtype.itemsize > MAX_SOLUTION_BYTES:
         raise GarbledError("solution too large")
     array = np.frombuffer(reader.take(math.prod(shape) * dtype.itemsize), dtype).reshape(shape)
     # A byte other than 0 or 1 in a bool array is undefined behaviour in numpy; make it one of the two.

@@ -9,6 +9,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+import coevo.problemkit
 from coevo import __version__
 from coevo.content import ProblemFolder, explain
 from coevo.errors import ConfigError, RunError
@@ -160,8 +161,13 @@ def _run(
 
 
 def content_hash(problem: ProblemFolder) -> str:
-    """Hash of a problem folder's code, metadata and description: a resumed run must find them unchanged."""
+    """Hash of what a verdict and a prompt depend on: a resumed run must find it unchanged.
+
+    That is a problem folder's code, metadata and description, and the code that problem folders share.
+    """
+    shared = Path(coevo.problemkit.__file__).parent
     files = [*sorted(problem.path.glob("*.py")), problem.path / "problem.toml", problem.path / "description.md"]
+    files += sorted(shared.glob("*.py"))
     digest = hashlib.blake2b(digest_size=8)
     for file in files:
         digest.update(hashlib.sha256(file.read_bytes()).digest())

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from coevo.content import ProblemFolder
-from coevo.errors import ConfigError, ContentError, ExtraMissingError, Infeasible
+from coevo.errors import CoevoError, ConfigError, ContentError, ExtraMissingError, Infeasible
 from coevo.evaluation.limits import limits_for
 from coevo.interfaces import Instance, Solution
 from coevo.records.files import write_bytes
@@ -46,6 +46,8 @@ def draw_solution(folder: ProblemFolder, code: str, instance: Instance, file: Pa
         text = problem.draw(instance, solution)
     except Infeasible as error:
         raise ContentError(f"nothing to draw: the solution of {instance.name} is infeasible: {error}") from error
+    except CoevoError:
+        raise
     except Exception as error:
         raise ContentError(f"{folder.path / 'problem.py'}: draw fails: {type(error).__name__}: {error}") from error
     if drawing_format(folder, file) == ".svg":

@@ -18,7 +18,7 @@ from coevo.evaluation.fresh_seeds import fresh
 from coevo.interfaces import Instance
 from coevo.searching.assemble import read_heuristic
 from coevo.searching.drawing import draw_solution, drawing_format
-from coevo.searching.finish import gap, reference_of
+from coevo.searching.finish import gap, instances_of, reference_of
 from coevo.searching.instance_files import read_instance_files
 
 logger = logging.getLogger(__name__)
@@ -34,18 +34,18 @@ class Measurement:
         options: What the files leave unsaid, by name.
         solver: Reference solver whose solutions give the gap, instead of what is known.
         seeds: Fresh seeds to average a random objective over; 0 for the instances' own.
-        draw: File for a drawing of one solution, `.svg` or `.png`.
+        draw: File for a drawing of one solution, `.svg` or `.png`; made if the heuristic is valid.
         instance: Name of the instance to draw; the first by default.
         workers: Processes; one per core by default.
         unsafe: Run without bubblewrap.
     """
 
     split: str | None = None
-    files: Sequence[Path] = ()
+    files: Sequence[str | Path] = ()
     options: Mapping[str, str] = field(default_factory=dict)
     solver: str | None = None
     seeds: int = 0
-    draw: Path | None = None
+    draw: str | Path | None = None
     instance: str | None = None
     workers: int | None = None
     unsafe: bool = False
@@ -82,12 +82,12 @@ def evaluate_file(file: str | Path, problem: str, split: str | None = None, **se
     _check(folder, measurement)
     code = read_heuristic(Path(file), folder).code
     groups = _with_solver(folder, measurement.solver, _groups(folder, measurement))
+    to_draw = None if measurement.draw is None else _chosen(groups, measurement.instance)
     started = time.monotonic()
     verdicts = _verdicts(folder, code, groups, measurement)
     wall_s = time.monotonic() - started
-    if measurement.draw is not None:
-        instance = _chosen(groups, measurement.instance)
-        draw_solution(folder, code, instance, measurement.draw, unsafe=measurement.unsafe)
+    if to_draw is not None and all(verdict.is_ok for row in verdicts for verdict in row):
+        draw_solution(folder, code, to_draw, Path(str(measurement.draw)), unsafe=measurement.unsafe)
     rows = [row for group, verdict in zip(groups, verdicts, strict=True) for row in _rows(folder, group, verdict)]
     return {
         "problem": folder.spec.name,
@@ -115,17 +115,17 @@ def _check(folder: ProblemFolder, measurement: Measurement) -> None:
     if measurement.instance is not None and measurement.draw is None:
         raise ConfigError(f"--instance says what to --draw; got {measurement.instance!r} without --draw FILE")
     if measurement.draw is not None:
-        drawing_format(folder, measurement.draw)
+        drawing_format(folder, Path(measurement.draw))
 
 
 def _groups(folder: ProblemFolder, measurement: Measurement) -> list[_Group]:
     if measurement.files:
-        read = read_instance_files(folder, measurement.files, measurement.options)
+        read = read_instance_files(folder, [Path(file) for file in measurement.files], measurement.options)
         return [_Group(f"file {n}: {f.path}", f.instances, f.references) for n, f in enumerate(read)]
     split = measurement.split or "search"
-    instances = folder.load().instances(split)
+    instances = instances_of(folder, split)
     known = reference_of(folder, split)
-    return [_Group(split, instances, [None] * len(instances) if known is None else list(map(float, known)))]
+    return [_Group(split, instances, [None] * len(instances) if known is None else known.tolist())]
 
 
 def _with_solver(folder: ProblemFolder, name: str | None, groups: list[_Group]) -> list[_Group]:

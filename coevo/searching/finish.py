@@ -23,6 +23,7 @@ logger = logging.getLogger(__name__)
 FRESH_SEEDS = 3
 """How many times a finalist of a random problem is measured; the spread shown is over these."""
 T = TypeVar("T")
+Row = dict[str, SplitResult]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,27 +39,28 @@ def report(problem: ProblemFolder, chosen: Scored | None, examiner: Examiner, *,
     """Measure the chosen candidate on every split and, to compare, the problem's baselines and textbook algorithms."""
     if chosen is None:
         return Findings()
-    heuristics = {"best": chosen.candidate}
-    if compare:
-        heuristics |= {name: Candidate(code) for name, code in problem.baselines().items()}
+    baselines = {name: Candidate(code) for name, code in problem.baselines().items()} if compare else {}
     splits = list(problem.spec.splits)
-    for candidate in heuristics.values():
+    for candidate in (chosen.candidate, *baselines.values()):
         for split in splits:
             for draw in draws(problem, split):
                 examiner.begin(candidate, draw)
-    table = {
-        name: {split: _measured(problem, examiner, name, candidate, split) for split in splits}
-        for name, candidate in heuristics.items()
-    }
-    if compare:
-        table |= _textbook_results(problem, splits)
     known = reference_means(problem, splits)
-    for row in table.values():
-        for split, value in row.items():
-            row[split] = value.model_copy(update={"gap": gap(problem, value.objective, known.get(split))})
-    own_splits = table.pop("best")
+
+    def row(candidate: Candidate, role: Role) -> Row:
+        values = {split: _measured(problem, examiner, candidate, split, role) for split in splits}
+        return _with_gaps(problem, values, known)
+
+    own = row(chosen.candidate, "candidate")
+    table = {name: row(candidate, "baseline") for name, candidate in baselines.items()}
+    for name, values in (_textbook_results(problem, splits) if compare else {}).items():
+        table[name if name not in table else f"{name} (textbook)"] = _with_gaps(problem, values, known)
     best = Best(candidate=chosen.candidate.identity, cost=chosen.cost, objective=problem.sign() * chosen.cost)
-    return Findings(best, own_splits, table)
+    return Findings(best, own, table)
+
+
+def _with_gaps(problem: ProblemFolder, row: Row, known: Mapping[str, float]) -> Row:
+    return {s: v.model_copy(update={"gap": gap(problem, v.objective, known.get(s))}) for s, v in row.items()}
 
 
 def draws(problem: ProblemFolder, split: str) -> list[str]:
@@ -66,8 +68,7 @@ def draws(problem: ProblemFolder, split: str) -> list[str]:
     return [fresh(split, draw) for draw in range(1, FRESH_SEEDS + 1)] if problem.spec.is_random else [split]
 
 
-def _measured(problem: ProblemFolder, examiner: Examiner, name: str, candidate: Candidate, split: str) -> SplitResult:
-    role: Role = "candidate" if name == "best" else "baseline"
+def _measured(problem: ProblemFolder, examiner: Examiner, candidate: Candidate, split: str, role: Role) -> SplitResult:
     return summarised([examiner.verdict(candidate, draw, role).objective for draw in draws(problem, split)])
 
 
@@ -98,7 +99,7 @@ def _mean_cost(costs: Sequence[float | None]) -> float:
     return float(np.mean([np.inf if cost is None else cost for cost in costs]))
 
 
-def _textbook_results(problem: ProblemFolder, splits: Sequence[str]) -> dict[str, dict[str, SplitResult]]:
+def _textbook_results(problem: ProblemFolder, splits: Sequence[str]) -> dict[str, Row]:
     """Mean objective of the problem's textbook algorithms, None where one fails: trusted code, so it runs here."""
     return {
         name: {split: SplitResult(objective=_textbook_mean(problem, algorithm, split), gap=None) for split in splits}
@@ -153,15 +154,25 @@ def reference_of(problem: ProblemFolder, split: str) -> NDArray[np.float64] | No
     """
     if not hasattr(problem.load(), "reference"):
         return None
-    return _call(problem, "reference", split, then=_as_references)
+    count = len(instances_of(problem, split))
+    return _call(problem, "reference", split, then=lambda values: _as_references(values, count))
 
 
-def _as_references(values: Any) -> NDArray[np.float64] | None:
+def instances_of(problem: ProblemFolder, split: str) -> list[Instance]:
+    """The instances of a split, for comparison; judges make their own.
+
+    Raises:
+        ContentError: If the problem fails to make them.
+    """
+    return _call(problem, "instances", split, then=list)
+
+
+def _as_references(values: Any, count: int) -> NDArray[np.float64] | None:
     if values is None:
         return None
     array = np.asarray(values, dtype=np.float64)
-    if array.ndim != 1 or not np.isfinite(array).all():
-        raise ValueError("expected one finite number per instance")
+    if array.shape != (count,) or not np.isfinite(array).all():
+        raise ValueError(f"expected {count} finite numbers, one per instance, got shape {array.shape}")
     return array
 
 

@@ -1,11 +1,10 @@
 """Instances from the user's own files, through a problem's `read`."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from coevo.content import Option, ProblemFolder
 from coevo.errors import CoevoError, ConfigError, ContentError
@@ -62,9 +61,10 @@ def parse_options(folder: ProblemFolder, given: Mapping[str, str]) -> dict[str, 
 def _parse(option: Option, text: str) -> Any:
     try:
         value = _TYPES[option.type](text)
-    except ValueError:
-        value = np.nan
-    if option.type != "text" and not np.isfinite(value):
+        is_usable = option.type == "text" or math.isfinite(value)
+    except (ValueError, OverflowError):
+        is_usable = False
+    if not is_usable:
         raise ConfigError(f"expected a finite {option.type} for --option {option.name}, got {text!r}")
     return value
 

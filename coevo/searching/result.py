@@ -12,7 +12,7 @@ class _Frozen(BaseModel):
 
 
 class Best(_Frozen):
-    """The heuristic a search hands over."""
+    """A candidate with its mean on the search split, under the instances' own seeds."""
 
     candidate: str
     """Its identity; the source is `best.py` and `candidates/<identity>.py`."""
@@ -30,7 +30,7 @@ class SplitResult(_Frozen):
     spread: float | None = None
     """Standard deviation of that mean over fresh seeds; None where the objective is not random."""
     gap: float | None
-    """Fraction by which it is worse than the mean best-known objective; None where none is known."""
+    """Fraction by which it is worse than the mean best-known objective or bound; None where none is known."""
 
 
 class BudgetUse(_Frozen):

@@ -5,6 +5,10 @@ float64 instead of int64, so that an array made like it can hold scores; NaN is 
 for the largest score; and the instances of 1,000 and 5,000 items are drawn here, from the distribution of its Weibull
 sets. Infinite scores are allowed: they have an order, and 1 / (bins - item) is infinite exactly where an item fills a
 bin.
+
+That items still to come are unknown is the protocol, not a wall: a heuristic shares its process with `solve`, and one
+that sets out to read the caller's memory can find them. `objective` refuses what is infeasible; it cannot tell foresight
+from luck. Look at a heuristic that is far better than `no_small_gaps` before you believe it.
 """
 
 from collections.abc import Callable

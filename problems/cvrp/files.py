@@ -46,6 +46,9 @@ def read_reference(path: Path) -> list[float | None] | None:
         raise InstanceFileError(file, None, f"expected a solution of {path.name}, got one where {error}") from error
     length = routes_length(instance.data["distance_matrix"], visits)
     if solution.cost is not None and not np.isclose(solution.cost, length, rtol=1e-9, atol=1e-6):
-        message = f"expected Cost {length:g}, the length of the routes as {path.name} rounds it, got {solution.cost:g}"
+        message = (
+            f"expected Cost {length:g}, the length of the routes as {path.name} rounds it, got {solution.cost:g}; "
+        )
+        message += "remove or rename the solution file to go without a best known value"
         raise InstanceFileError(file, solution.cost_line, message)
     return [length]

@@ -5,7 +5,8 @@ order. There, test20 is drawn from the same place of the stream as test50 and so
 test100, and no two splits share a point. The colony is that of `coevo.problemkit.colony`, which says what differs.
 
 The heuristic runs in the sandbox and its matrix is the solution; the colony is part of the objective, outside it, with
-the instance's own seed. How lucky the ants are is therefore not in a candidate's hands.
+the instance's own seed. A candidate could run a colony of its own to find a lucky matrix, within its CPU limit; as well
+it could solve the instance by any other means and return the solution as a matrix, which is all the same to us.
 """
 
 from collections.abc import Callable

@@ -165,7 +165,7 @@ def main() -> None:
             run = run_of(arm, options, seed)
             runs[arm].append(run)
             rows.append(row_of(arm, seed, run))
-            print(json.dumps(asdict(rows[-1])), flush=True)  # noqa: T201 - a script's progress
+            print(json.dumps(asdict(rows[-1])), flush=True)
     options.out.parent.mkdir(parents=True, exist_ok=True)
     with options.out.with_suffix(".csv").open("w", newline="") as file:
         writer = csv.DictWriter(file, asdict(rows[0]).keys(), lineterminator="\n")

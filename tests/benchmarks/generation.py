@@ -95,7 +95,7 @@ def workers_cpu_s(engine: TorchEngine) -> float:
 
 def report(line: str) -> None:
     """One line of the result."""
-    print(line, flush=True)  # noqa: T201 - a script's output
+    print(line, flush=True)
 
 
 def main() -> None:

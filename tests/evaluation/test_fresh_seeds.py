@@ -64,3 +64,11 @@ def test_a_pool_measures_under_fresh_seeds(variant: Callable[[str], ProblemFolde
     expected = [np.random.default_rng(i.seed).random() for i in reseeded(module.instances("val"), 1)]
     lengths = np.array(own) - [np.random.default_rng(i.seed).random() for i in module.instances("val")]
     assert first == pytest.approx(lengths + expected)
+
+
+def test_a_split_may_be_called_like_fresh_seeds(toy: ProblemFolder) -> None:
+    """A file's own name may end in the mark and a number: then it is those instances, under their own seeds."""
+    code = toy.baselines()["nearest"]
+    instances = toy.load().instances("val")
+    with EvaluationPool(toy, workers=1, extra_splits={"inst#1": instances}) as pool:
+        assert pool.evaluate(code, "inst#1").objectives == pool.evaluate(code, "val").objectives

@@ -69,3 +69,34 @@ def test_a_problem_without_chance_has_no_spread(tsp):
     assert draws(tsp, "val") == ["val"]
     result = summarised([0.1])
     assert (result.objective, result.spread) == (0.1, None)
+
+
+def test_a_baseline_called_best_is_not_the_chosen_one(examiner, tsp, scored, monkeypatch, tmp_path):
+    """Whatever a problem calls its baselines and textbook algorithms, every row keeps its own numbers."""
+    (tmp_path / "baselines").mkdir()
+    (tmp_path / "baselines" / "best.py").write_text("baseline")
+    folder = replace(tsp, path=tmp_path)
+    monkeypatch.setattr(type(folder), "load", lambda self: Textbook())
+    costs = {(code, split): cost for code, cost in (("chosen", 1.0), ("baseline", 9.0)) for split in tsp.spec.splits}
+    findings = report(folder, scored(1.0, "chosen"), examiner(costs), compare=True)
+    assert findings.splits["search"].objective == 1.0
+    assert {name: row["search"].objective for name, row in findings.comparisons.items()} == {
+        "best": 9.0,
+        "best (textbook)": 5.0,
+    }
+
+
+class Textbook:
+    """A problem of one instance whose textbook algorithm is called as its baseline is."""
+
+    def instances(self, split):
+        """See `Problem`."""
+        return ["an instance"]
+
+    def objective(self, instance, solution):
+        """See `Problem`."""
+        return solution
+
+    def classics(self):
+        """See `Problem`."""
+        return {"best": lambda instance: 5.0}
