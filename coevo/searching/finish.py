@@ -22,6 +22,8 @@ logger = logging.getLogger(__name__)
 
 FRESH_SEEDS = 3
 """How many times a finalist of a random problem is measured; the spread shown is over these."""
+FINALISTS = 3
+"""How many candidates of a random problem are measured that often."""
 T = TypeVar("T")
 Row = dict[str, SplitResult]
 
@@ -36,27 +38,31 @@ class Findings:
 
 
 def report(problem: ProblemFolder, chosen: Scored | None, examiner: Examiner, *, compare: bool) -> Findings:
-    """Measure the chosen candidate on every split and, to compare, the problem's baselines and textbook algorithms."""
+    """Measure the chosen candidate on every split and, to compare, the problem's baselines and textbook algorithms.
+
+    Of a random problem the baselines are measured under the first of the fresh seeds alone.
+    """
     if chosen is None:
         return Findings()
     baselines = {name: Candidate(code) for name, code in problem.baselines().items()} if compare else {}
     splits = list(problem.spec.splits)
-    for candidate in (chosen.candidate, *baselines.values()):
-        for split in splits:
-            for draw in draws(problem, split):
-                examiner.begin(candidate, draw)
+    for split in splits:
+        for draw in draws(problem, split):
+            examiner.begin(chosen.candidate, draw)
+        for candidate in baselines.values():
+            examiner.begin(candidate, draws(problem, split)[0])
     known = reference_means(problem, splits)
 
-    def row(candidate: Candidate, role: Role) -> Row:
-        values = {split: _measured(problem, examiner, candidate, split, role) for split in splits}
-        return _with_gaps(problem, values, known)
-
-    own = row(chosen.candidate, "candidate")
-    table = {name: row(candidate, "baseline") for name, candidate in baselines.items()}
-    for name, values in (_textbook_results(problem, splits) if compare else {}).items():
-        table[name if name not in table else f"{name} (textbook)"] = _with_gaps(problem, values, known)
+    own = {split: _measured(examiner, chosen.candidate, draws(problem, split), "candidate") for split in splits}
+    table = {
+        name: {split: _measured(examiner, candidate, draws(problem, split)[:1], "baseline") for split in splits}
+        for name, candidate in baselines.items()
+    }
+    for name, row in (_textbook_results(problem, splits) if compare else {}).items():
+        table[name if name not in table else f"{name} (textbook)"] = row
+    table = {name: _with_gaps(problem, row, known) for name, row in table.items()}
     best = Best(candidate=chosen.candidate.identity, cost=chosen.cost, objective=problem.sign() * chosen.cost)
-    return Findings(best, own, table)
+    return Findings(best, _with_gaps(problem, own, known), table)
 
 
 def _with_gaps(problem: ProblemFolder, row: Row, known: Mapping[str, float]) -> Row:
@@ -68,8 +74,8 @@ def draws(problem: ProblemFolder, split: str) -> list[str]:
     return [fresh(split, draw) for draw in range(1, FRESH_SEEDS + 1)] if problem.spec.is_random else [split]
 
 
-def _measured(problem: ProblemFolder, examiner: Examiner, candidate: Candidate, split: str, role: Role) -> SplitResult:
-    return summarised([examiner.verdict(candidate, draw, role).objective for draw in draws(problem, split)])
+def _measured(examiner: Examiner, candidate: Candidate, splits: Sequence[str], role: Role) -> SplitResult:
+    return summarised([examiner.verdict(candidate, split, role).objective for split in splits])
 
 
 def summarised(objectives: Sequence[float | None]) -> SplitResult:
@@ -84,15 +90,21 @@ def summarised(objectives: Sequence[float | None]) -> SplitResult:
 def choose_best(population: Population, examiner: Examiner, problem: ProblemFolder) -> Scored:
     """The population's candidate of least cost on the choosing split; ties and failures fall back on the search cost.
 
-    For a random objective the cost is the mean over fresh seeds: under its own seeds a finalist may have been lucky.
+    For a random objective, all are measured under one fresh seed and the best few of them, the finalists, under more:
+    under its own seeds a candidate may have been lucky.
     """
-    splits = draws(problem, problem.spec.choosing_split)
-    for scored in population:
+    first, *more = draws(problem, problem.spec.choosing_split)
+    ranked = _ranked(population.ranked, examiner, [first])
+    return (_ranked(ranked[:FINALISTS], examiner, [first, *more]) if more else ranked)[0]
+
+
+def _ranked(candidates: Sequence[Scored], examiner: Examiner, splits: Sequence[str]) -> list[Scored]:
+    """Candidates by mean cost over splits, those that failed on one last; equals stay in order."""
+    for scored in candidates:
         for split in splits:
             examiner.begin(scored.candidate, split)
-    costs = [[examiner.verdict(scored.candidate, split).cost for split in splits] for scored in population]
-    ranking = [(_mean_cost(row), place) for place, row in enumerate(costs)]
-    return population.ranked[min(ranking)[1]]
+    costs = [_mean_cost([examiner.verdict(each.candidate, split).cost for split in splits]) for each in candidates]
+    return [candidates[place] for _, place in sorted((cost, place) for place, cost in enumerate(costs))]
 
 
 def _mean_cost(costs: Sequence[float | None]) -> float:
