@@ -229,10 +229,12 @@ def read_text(file: Path) -> str:
     """The text of a content file.
 
     Raises:
-        ContentError: If the file is not UTF-8.
+        ContentError: If the file cannot be read, or is not UTF-8.
     """
     try:
         return file.read_text(encoding="utf-8")
+    except OSError as error:
+        raise ContentError(f"expected a text file at {file}, got: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise ContentError(f"expected UTF-8 text in {file}, got {error.reason} at byte {error.start}") from error
 
@@ -325,6 +327,8 @@ def read_problem(path: Path) -> ProblemFolder:
         spec = ProblemSpec.model_validate(tomllib.loads(read_text(file)))
     except tomllib.TOMLDecodeError as error:
         raise ContentError(f"{file} is not valid TOML: {error}") from error
+    except RecursionError:
+        raise ContentError(f"{file} is nested too deeply") from None
     except ValidationError as error:
         raise ContentError(f"{file}: {explain(error)}") from error
     if not any((path / "baselines").glob("*.py")):

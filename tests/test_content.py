@@ -287,3 +287,22 @@ def test_compiled_code_survives_a_move_of_its_folder(make_folder, tmp_path):
     shutil.move(path, moved)
     after = run(moved)
     assert after.stdout == "[8]\n", after.stderr
+
+
+def test_metadata_nested_too_deeply_is_named(make_folder):
+    """A file that overruns the parser is malformed, not a crash."""
+    path = make_folder()
+    with (path / "problem.toml").open("a") as file:
+        file.write("x = " + 5000 * "[" + 5000 * "]")
+    with pytest.raises(ContentError, match=r"problem\.toml is nested too deeply"):
+        content.read_problem(path)
+
+
+@pytest.mark.parametrize("is_folder", [True, False])
+def test_a_baseline_that_is_no_file_is_named(make_folder, is_folder):
+    """A folder or a dangling link in the place of a heuristic is malformed content."""
+    path = make_folder()
+    odd = path / "baselines" / "odd.py"
+    odd.mkdir() if is_folder else odd.symlink_to("nowhere.py")
+    with pytest.raises(ContentError, match=f"expected a text file at {odd}"):
+        content.read_problem(path).baselines()

@@ -18,7 +18,12 @@ NONSENSE = {
     "a binary": bytes(range(256)),
 }
 """What no format allows, in words."""
-_UNSAFE_TAGS = frozenset({"script", "foreignObject", "iframe", "use", "image"})
+_TAGS = """
+    svg g title desc defs path line polyline polygon rect circle ellipse text tspan marker pattern clipPath
+    linearGradient radialGradient stop
+"""
+"""What a drawing may consist of: shapes and words. Whatever moves, loads or styles is not among it."""
+_NO_MARKUP = ("<!DOCTYPE", "<!ENTITY", "<?")
 
 
 def reference(subject: Subject) -> Finding:
@@ -76,6 +81,8 @@ def drawing(subject: Subject) -> Finding:
 
 def unsafe_svg(text: str) -> str:
     """What is wrong with a drawing; empty if nothing is."""
+    if found := [mark for mark in _NO_MARKUP if mark in text]:
+        return f"holds {found[0]}"
     try:
         root = ElementTree.fromstring(text)
     except ElementTree.ParseError as error:
@@ -84,10 +91,11 @@ def unsafe_svg(text: str) -> str:
         return f"is no SVG document but a {root.tag}"
     for element in root.iter():
         tag = str(element.tag).rpartition("}")[2]
-        if tag in _UNSAFE_TAGS:
+        if tag not in _TAGS.split():
             return f"holds a <{tag}>"
         for name, value in element.attrib.items():
-            if name.rpartition("}")[2].lower().startswith(("on", "href")) or "url(" in value.replace("url(#", ""):
+            is_link = name.rpartition("}")[2].lower().startswith(("on", "href"))
+            if is_link or "\\" in value or "url(" in value.lower().replace("url(#", ""):
                 return f"holds the attribute {name}={value!r:.40}"
     return ""
 

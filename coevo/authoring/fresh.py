@@ -13,6 +13,7 @@ from pathlib import Path
 
 from coevo.authoring.subject import Subject, digest
 from coevo.content import read_problem
+from coevo.sandbox.confine import die_with_parent
 
 ANOTHER_HASH_SEED = "7"
 
@@ -54,6 +55,7 @@ def solved(subject: Subject, split: str, place: int) -> str:
 
 def main() -> None:
     """Answer the question of the command line."""
+    die_with_parent()
     answer_fd = os.dup(1)
     # What the problem prints must not get between.
     os.dup2(2, 1)

@@ -17,6 +17,8 @@ from coevo.sandbox.wire import Channel, ChannelClosedError, DeadlineError
 
 _SLACK_S = 20.0
 """For starting the process, on top of what a check may take."""
+_ENDING_S = 2.0
+"""For a process to end after it has closed its pipe."""
 
 
 class Isolated:
@@ -81,13 +83,10 @@ class Isolated:
         assert self._process is not None
         assert self._said is not None
         process = self._process
-        # Not reaped yet: `close` still needs the number of its group.
-        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        how = _ending(process.pid)
         self._said.seek(0)
         lines = self._said.read().decode(errors="replace").strip().splitlines()
         self.close()
-        code = process.returncode
-        how = f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
         return one_line(f"{how}: {lines[-1]}" if lines else how)
 
     def __enter__(self) -> Self:
@@ -97,6 +96,20 @@ class Isolated:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _ending(pid: int) -> str:
+    """How a process ended that was heard no more; it is not reaped, because its group is still to be ended.
+
+    A process that is still there has written what is no answer, or closed the pipe: it may go on for ever.
+    """
+    deadline = time.monotonic() + _ENDING_S
+    while time.monotonic() < deadline:
+        if (status := os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)) is not None:
+            is_exit = status.si_code == os.CLD_EXITED
+            return f"exit code {status.si_status}" if is_exit else f"killed by {signal.Signals(status.si_status).name}"
+        time.sleep(_ENDING_S / 100)
+    return "it closed or garbled the pipe on which it answers"
 
 
 def _environment() -> dict[str, str]:

@@ -7,6 +7,7 @@ trusted, but it is being written: whatever it raises is a finding, and who asks 
 """
 
 import os
+import resource
 import sys
 import warnings
 from dataclasses import asdict
@@ -22,6 +23,9 @@ from coevo.errors import ContentError
 from coevo.evaluation.verdict import one_line
 from coevo.sandbox.confine import die_with_parent
 from coevo.sandbox.wire import Channel, ChannelClosedError
+
+_MAX_BYTES = 16 << 30
+"""Address space: code that makes instances without end meets it before the machine's memory is gone."""
 
 CHECKS: tuple[Check[Subject], ...] = (
     *checks_instances.CHECKS,
@@ -58,6 +62,7 @@ def _where(error: BaseException, folder: Path) -> str:
 def main() -> None:
     """Answer until the input ends."""
     die_with_parent()
+    resource.setrlimit(resource.RLIMIT_AS, (_MAX_BYTES, _MAX_BYTES))
     # The protocol moves to descriptors of its own, so that a stray print of a problem cannot garble it.
     channel = Channel(os.dup(0), os.dup(1))
     os.dup2(2, 1)

@@ -5,6 +5,7 @@ Exit codes: 0 done · 1 the job ran and failed its purpose · 2 bad input · 130
 
 import logging
 import sys
+from typing import NoReturn
 
 import typer
 
@@ -41,13 +42,18 @@ def main() -> None:
     try:
         app()
     except CoevoError as error:
-        sys.stderr.write(f"coevo: {' '.join(str(error).split())}\n")
-        sys.exit(2)
+        _refuse(str(error))
     except OSError as error:
         if error.filename is None:
             raise
-        reason = f"expected to use {error.filename}, got: {error.strerror}; check the path and its permissions"
-        sys.stderr.write(f"coevo: {' '.join(reason.split())}\n")
-        sys.exit(2)
+        _refuse(f"expected to use {error.filename}, got: {error.strerror}; check the path and its permissions")
     except KeyboardInterrupt:
         sys.exit(130)
+
+
+def _refuse(message: str) -> NoReturn:
+    """One line, without what could steer the terminal."""
+    line = " ".join(message.split())
+    printable = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in line)
+    sys.stderr.write(f"coevo: {printable}\n")
+    sys.exit(2)

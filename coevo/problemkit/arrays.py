@@ -9,6 +9,9 @@ from coevo.errors import InstanceFileError
 from coevo.problemkit.text_files import LARGEST
 from coevo.problemkit.tsplib import MAX_NODES
 
+MAX_PAIRS = 200_000_000
+"""Distances between the points of all instances of a file: 1.6 GB."""
+
 
 def read_points(file: Path) -> list[NDArray[np.float64]]:
     """The point sets in a `.npy` file, one per instance.
@@ -20,7 +23,8 @@ def read_points(file: Path) -> list[NDArray[np.float64]]:
         Coordinates of each instance, shape (n, 2), float64, read-only.
 
     Raises:
-        InstanceFileError: If it is no such array, is empty, or has numbers that are not finite or beyond ±1e12.
+        InstanceFileError: If it is no such array, is empty or too large, or has numbers that are not finite or beyond
+            ±1e12.
     """
     array = load_numbers(file)
     if array.ndim not in (2, 3) or array.shape[-1] != 2 or 0 in array.shape:
@@ -28,6 +32,9 @@ def read_points(file: Path) -> list[NDArray[np.float64]]:
         raise InstanceFileError(file, None, message)
     if array.shape[-2] > MAX_NODES:
         message = f"expected at most {MAX_NODES:,} points in an instance, got {array.shape[-2]:,}"
+        raise InstanceFileError(file, None, message)
+    if (pairs := array.size // 2 * array.shape[-2]) > MAX_PAIRS:
+        message = f"expected at most {MAX_PAIRS:,} distances in all instances together, got {pairs:,}; split the file"
         raise InstanceFileError(file, None, message)
     return list(array.reshape(-1, *array.shape[-2:]))
 

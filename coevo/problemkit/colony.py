@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coevo.errors import Infeasible
+from coevo.interfaces import Instance, Solution
 from coevo.problemkit import colony_kernels as kernels
 
 FloatArray = NDArray[np.float64]
@@ -172,6 +173,18 @@ def weights_along(path: IntArray, num_nodes: int) -> FloatArray:
     weights = np.zeros((num_nodes, num_nodes))
     weights[path[:-1], path[1:]] = LARGEST_WEIGHT
     return weights
+
+
+def leading(solver: Callable[[Instance], Solution]) -> Callable[[Instance], Solution]:
+    """A solver that returns tours or routes, turned into one that returns `weights_along` them."""
+
+    def solve_by_weights(instance: Instance) -> Solution:
+        path = solver(instance)
+        # A tour leaves its way back unsaid.
+        closed = path if np.array_equal(path[:1], path[-1:]) else np.append(path, path[:1])
+        return weights_along(closed, len(np.asarray(instance.data["distance_matrix"])))
+
+    return solve_by_weights
 
 
 def _search(distances: FloatArray, weights: FloatArray, seed: int, ants: _Walk) -> Found:

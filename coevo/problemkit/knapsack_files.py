@@ -80,8 +80,8 @@ def _read_array(path: Path, capacity: float | None) -> list[Knapsack]:
             path, None, "expected a capacity, because a NumPy file states none; give one: --option capacity=25"
         )
     array = load_numbers(path)
-    if array.ndim != 3 or array.shape[2] != 2 or not len(array):
-        message = f"expected an array of shape (instances, items, 2), got shape {array.shape}"
+    if array.ndim != 3 or array.shape[2] != 2 or not array.size:
+        message = f"expected an array of shape (instances, items, 2), none of them 0, got shape {array.shape}"
         raise InstanceFileError(path, None, message)
     negative = np.argwhere(array < 0)
     if len(negative):

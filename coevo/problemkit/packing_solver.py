@@ -10,7 +10,6 @@ Nothing rests on floating point. The bound is recomputed from dual values cut to
 and all items together earn P, at least P/K bins are needed, whatever the earnings. And a packing is checked by others.
 """
 
-import importlib
 import logging
 import time
 from collections.abc import Iterator
@@ -20,8 +19,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from coevo.errors import ExtraMissingError
+from coevo.problemkit.extras import import_extra
 from coevo.problemkit.packing import best_fit_decreasing, count_bins, first_fit_decreasing, sum_bound
+from coevo.problemkit.packing_master import PURPOSE, Master
 from coevo.problemkit.packing_slack import fill_bins
 
 IntArray = NDArray[np.int64]
@@ -73,7 +73,7 @@ def prove_packing(sizes: IntArray, capacity: int, *, seconds: float) -> Proof:
         ExtraMissingError: If OR-Tools is not installed.
     """
     for module in ("ortools.linear_solver.python.model_builder", "ortools.sat.python.cp_model"):
-        _imported(module)
+        import_extra(module, "solvers", PURPOSE)
     textbook = min((best_fit_decreasing(sizes, capacity), first_fit_decreasing(sizes, capacity)), key=count_bins)
     proof = Proof(textbook, sum_bound(sizes, capacity))
     if proof.is_complete or len(np.unique(sizes)) * capacity > _MOST_CELLS:
@@ -103,7 +103,7 @@ class _Search:
         self.sizes, self.capacity, self.deadline = sizes, capacity, deadline
         widths, counts = np.unique(sizes, return_counts=True)
         self.widths, self.counts = widths[::-1].tolist(), counts[::-1].astype(np.int64)
-        self.master = _Master(np.minimum(self.counts, capacity // widths[::-1]).tolist())
+        self.master = Master(np.minimum(self.counts, capacity // widths[::-1]).tolist())
         # Fixed: the same items get the same packing every time.
         self.rng = np.random.default_rng(1)
 
@@ -232,7 +232,7 @@ class _Search:
             exactly: Whether these are all patterns, so that none need hold an item that another holds; else those of
                 the linear program may be used too.
         """
-        cp_model = _imported("ortools.sat.python.cp_model")
+        cp_model = import_extra("ortools.sat.python.cp_model", "solvers", PURPOSE)
         columns = np.array(patterns if exactly else patterns + self.master.patterns).reshape(-1, len(self.widths))
         model = cp_model.CpModel()
         usage = [model.new_int_var(0, bound, "") for _ in columns]
@@ -263,60 +263,3 @@ class _Search:
     def better(self, proof: Proof, patterns: list[IntArray]) -> Proof:
         """The proof with the packing that patterns describe, if that has fewer bins."""
         return Proof(min((proof.packing, self.pack(patterns)), key=count_bins), proof.bound)
-
-
-class _Master:
-    """The linear program over patterns: use as few as cover the counts.
-
-    Args:
-        fill: How many items of each width alone fill a bin, or as many as there are; these are the first patterns.
-    """
-
-    def __init__(self, fill: list[int]):
-        builder = _imported("ortools.linear_solver.python.model_builder")
-        self._model = builder.Model()
-        self._solver = builder.Solver("GLOP")
-        self.patterns = list(np.diag(np.array(fill, dtype=np.int64)))
-        self._known = {pattern.tobytes() for pattern in self.patterns}
-        self._usage = [self._new_usage() for _ in fill]
-        self._rows = [
-            self._model.add_linear_constraint(copies * usage, lb=0.0)
-            for copies, usage in zip(fill, self._usage, strict=True)
-        ]
-        for single in np.eye(len(fill), dtype=np.int64):
-            self.add(single)
-
-    def add(self, pattern: IntArray) -> bool:
-        """Add a pattern; return whether it is new."""
-        if pattern.tobytes() in self._known:
-            return False
-        self._known.add(pattern.tobytes())
-        self.patterns.append(pattern)
-        usage = self._new_usage()
-        self._usage.append(usage)
-        for row, copies in zip(self._rows, pattern.tolist(), strict=True):
-            if copies:
-                row.set_coefficient(usage, copies)
-        return True
-
-    def solve(self, counts: IntArray) -> tuple[list[float], NDArray[np.float64]]:
-        """How often each pattern is used, and the dual value of each width."""
-        for row, count in zip(self._rows, counts.tolist(), strict=True):
-            row.lower_bound = float(count)
-        for pattern, usage in zip(self.patterns, self._usage, strict=True):
-            usage.upper_bound = 0.0 if np.any(pattern > counts) else np.inf
-        self._solver.solve(self._model)
-        usage = [float(self._solver.value(variable)) for variable in self._usage]
-        return usage, np.array([self._solver.dual_value(row) for row in self._rows])
-
-    def _new_usage(self) -> Any:
-        variable = self._model.new_num_var(0.0, np.inf, "")
-        variable.objective_coefficient = 1.0
-        return variable
-
-
-def _imported(module: str) -> Any:
-    try:
-        return importlib.import_module(module)
-    except ModuleNotFoundError as error:
-        raise ExtraMissingError("ortools", "solvers", "the solver of packings") from error

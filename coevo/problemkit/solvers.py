@@ -4,7 +4,6 @@ The packages are optional, and are imported only when a solver is called. They c
 numbers are scaled first: what comes back is a solution, to be priced by the problem's own objective.
 """
 
-import importlib
 import warnings
 from itertools import permutations
 from typing import Any
@@ -12,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from coevo.errors import ExtraMissingError
+from coevo.problemkit.extras import import_extra
 from coevo.problemkit.tours import tour_length
 
 LARGEST = 10**7
@@ -42,7 +41,7 @@ def lkh_tour(distances: NDArray[Any]) -> NDArray[np.int64]:
     Raises:
         ExtraMissingError: If elkai is not installed.
     """
-    elkai = _imported("elkai", "lkh", "the solver lkh")
+    elkai = import_extra("elkai", "lkh", "the solver lkh")
     if len(distances) < 4:
         return _best_of_all(distances)
     tour = elkai.DistanceMatrix(_whole(distances, LARGEST).tolist()).solve_tsp(runs=1)[:-1]
@@ -63,8 +62,8 @@ def ortools_tour(distances: NDArray[Any], *, seconds: float) -> NDArray[np.int64
         ExtraMissingError: If OR-Tools is not installed.
     """
     purpose = "the solver ortools"
-    cp = _imported("ortools.constraint_solver.pywrapcp", "solvers", purpose)
-    enums = _imported("ortools.constraint_solver.routing_enums_pb2", "solvers", purpose)
+    cp = import_extra("ortools.constraint_solver.pywrapcp", "solvers", purpose)
+    enums = import_extra("ortools.constraint_solver.routing_enums_pb2", "solvers", purpose)
     if len(distances) < 4:
         return _best_of_all(distances)
     manager = cp.RoutingIndexManager(len(distances), 1, 0)
@@ -105,8 +104,8 @@ def pyvrp_routes(
         ExtraMissingError: If PyVRP is not installed.
         ValueError: If a customer demands more than the capacity, or demands and capacity have too many decimals.
     """
-    pyvrp = _imported("pyvrp", "solvers", "the solver pyvrp")
-    stop = _imported("pyvrp.stop", "solvers", "the solver pyvrp")
+    pyvrp = import_extra("pyvrp", "solvers", "the solver pyvrp")
+    stop = import_extra("pyvrp.stop", "solvers", "the solver pyvrp")
     customers = len(distances) - 1
     if customers < 1:
         return []
@@ -128,13 +127,6 @@ def pyvrp_routes(
         warnings.simplefilter("ignore", UserWarning)
         best = pyvrp.solve(data, criterion, seed=seed, collect_stats=False, display=False).best
     return [[visit.idx + 1 for visit in route.schedule() if visit.is_client()] for route in best.routes()]
-
-
-def _imported(module: str, extra: str, purpose: str) -> Any:
-    try:
-        return importlib.import_module(module)
-    except ModuleNotFoundError as error:
-        raise ExtraMissingError(module.partition(".")[0], extra, purpose) from error
 
 
 def _whole(distances: NDArray[Any], largest: int) -> NDArray[np.int64]:

@@ -24,7 +24,8 @@ def fit(points: FloatArray, *, size: float, margin: float) -> FloatArray:
         Pixel coordinates, shape (n, 2).
     """
     low = points.min(axis=0)
-    extent = float((points.max(axis=0) - low).max()) or 1.0
+    # At least so much that the scale is finite: the points may all be at one place, or as good as.
+    extent = max(float((points.max(axis=0) - low).max()), 1e-300)
     pixels = margin + (points - low) * ((size - 2 * margin) / extent)
     return np.column_stack((pixels[:, 0], size - pixels[:, 1]))
 

@@ -26,8 +26,10 @@ def drawing_format(folder: ProblemFolder, file: Path) -> str:
     """
     if not hasattr(folder.load(), "draw"):
         raise ConfigError(f"expected a problem that draws its solutions, got {folder.spec.name}, which does not")
-    if file.suffix.lower() not in _FORMATS:
+    if file.suffix.lower() not in _FORMATS or file.is_dir():
         raise ConfigError(f"expected --draw to name a file ending in {' or '.join(_FORMATS)}, got {file}")
+    if not file.parent.is_dir():
+        raise ConfigError(f"expected --draw to name a file in a folder that is there, got {file}")
     if file.suffix.lower() == ".png":
         _png_renderer()
     return file.suffix.lower()

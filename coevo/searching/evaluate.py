@@ -108,7 +108,9 @@ def _check(folder: ProblemFolder, measurement: Measurement) -> None:
         raise ConfigError(f"--option goes with --instances; got {', '.join(measurement.options)} for a split")
     if not measurement.files and (measurement.split or "search") not in spec.splits:
         raise ContentError(f"expected a split among {', '.join(spec.splits)} of {spec.name}, got {measurement.split!r}")
-    if measurement.seeds < 0 or (measurement.seeds and not spec.is_random):
+    if measurement.seeds < 0:
+        raise ConfigError(f"expected a number of fresh seeds from 0 up, got --seeds {measurement.seeds}")
+    if measurement.seeds and not spec.is_random:
         raise ConfigError(
             f"expected --seeds for a problem with a random objective, got {measurement.seeds} for {spec.name}"
         )
@@ -139,7 +141,7 @@ def _with_solver(folder: ProblemFolder, name: str | None, groups: list[_Group]) 
             f"expected a reference solver of {folder.spec.name} ({', '.join(solvers) or 'it has none'}), got {name!r}"
         )
     count = sum(len(group.instances) for group in groups)
-    logger.info("solving %d instances of %s with %s", count, folder.spec.name, name)
+    logger.info("solving %d of %s with %s", count, folder.spec.name, name)
     return [_Group(g.name, g.instances, [_solved(folder, solvers[name], name, i) for i in g.instances]) for g in groups]
 
 

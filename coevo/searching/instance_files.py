@@ -2,13 +2,14 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from coevo.content import Option, ProblemFolder
 from coevo.errors import CoevoError, ConfigError, ContentError
 from coevo.evaluation.judge import checked_instance
+from coevo.evaluation.verdict import one_line
 from coevo.interfaces import Instance
 
 _TYPES: dict[str, Callable[[str], Any]] = {"number": float, "integer": int, "text": str}
@@ -73,7 +74,7 @@ def _read(problem: Any, file: Path, options: Mapping[str, Any]) -> InstanceFile:
     if not file.is_file():
         raise ConfigError(f"expected an instance file at {file}, found {'a folder' if file.is_dir() else 'nothing'}")
     try:
-        instances = [checked_instance(each) for each in problem.read(file, **options)]
+        instances = [_named(checked_instance(each)) for each in problem.read(file, **options)]
         known = problem.read_reference(file, **options) if hasattr(problem, "read_reference") else None
         references = [None if each is None else float(each) for each in _listed(known, len(instances))]
     except (CoevoError, OSError):
@@ -86,6 +87,11 @@ def _read(problem: Any, file: Path, options: Mapping[str, Any]) -> InstanceFile:
     if len(references) != len(instances):
         raise ContentError(f"{file}: expected {len(instances)} best known objectives, got {len(references)}")
     return InstanceFile(file, instances, references)
+
+
+def _named(instance: Instance) -> Instance:
+    """The instance under a name that can be printed and drawn, whatever its file calls it."""
+    return replace(instance, name=one_line(instance.name))
 
 
 def _listed(known: Any, count: int) -> list[Any]:

@@ -15,13 +15,12 @@ from pathlib import Path
 
 import numpy as np
 
-from coevo.errors import ConfigError
 from coevo.interfaces import Heuristic, Instance, Solution
 from coevo.problemkit import colony
-from coevo.problemkit.routes import split_routes
+from coevo.problemkit.route_drawing import draw_routes
+from coevo.problemkit.splits import check_split, draw_split, split_names
 from coevo.problemkit.tours import distance_matrix
 
-from .drawing import draw_routes
 from .files import cvrp, read, read_reference
 
 __all__ = ["draw", "instances", "objective", "read", "read_reference", "reference", "solve", "solvers"]
@@ -53,15 +52,14 @@ def instances(split: str) -> list[Instance]:
     Raises:
         ConfigError: If there is no such split.
     """
+    check_split("cvrp-aco", split, split_names(STREAM))
     stream = np.random.RandomState(SEED)
-    place = 0
-    for name, count, customers in STREAM:
-        drawn = [_draw_customers(stream, customers) for _ in range(count)]
-        if name == split:
-            return [_instance(f"{split}-{i}", place + i, *each) for i, each in enumerate(drawn)]
-        place += count
-    known = ", ".join(name for name, _, _ in STREAM if name)
-    raise ConfigError(f"expected a split of the problem cvrp-aco ({known}), got {split!r}")
+
+    def draw_customers(count: int, customers: int) -> list[tuple[np.ndarray, np.ndarray]]:
+        return [(stream.random_sample((customers, 2)), stream.randint(*DEMANDS, customers)) for _ in range(count)]
+
+    first, drawn = draw_split(STREAM, split, draw_customers)
+    return [_instance(f"{split}-{i}", first + i, *each) for i, each in enumerate(drawn)]
 
 
 def solve(heuristic: Heuristic, instance: Instance) -> Solution:
@@ -86,27 +84,24 @@ def objective(instance: Instance, solution: Solution) -> float:
 
 def reference(split: str) -> np.ndarray:
     """Least total length known of each instance, float64, in instance order; see `optima/README.md`."""
-    if split not in [name for name, _, _ in STREAM if name]:
-        instances(split)
+    check_split("cvrp-aco", split, split_names(STREAM))
     return np.load(Path(__file__).parent / "optima" / f"{split}.npy")
 
 
 def solvers() -> dict[str, Callable[[Instance], Solution]]:
     """Those of the problem cvrp: {name: function(instance) -> a matrix that leads every ant along its routes}."""
-    return {name: _leading(solver) for name, solver in cvrp().solvers().items()}
+    return {name: colony.leading(solver) for name, solver in cvrp().solvers().items()}
 
 
 def draw(instance: Instance, solution: Solution) -> str:
-    """The colony's cheapest routes as SVG text; a square marks the depot. Raises `Infeasible`."""
+    """The colony's cheapest routes as SVG text; a square marks the depot.
+
+    Raises:
+        Infeasible: If the matrix is refused.
+        ContentError: If the instance has no coordinates.
+    """
     found = _found(instance, solution)
-    points, routes = instance.data["coordinates"], split_routes(found.path)
-    title = f"{instance.name}: {len(points) - 1} customers, {len(routes)} routes, length {found.cost:.4f}"
-    return draw_routes(points, routes, title)
-
-
-def _draw_customers(stream: np.random.RandomState, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Points (count, 2) and demands (count,), in the order in which they are drawn."""
-    return stream.random_sample((count, 2)), stream.randint(*DEMANDS, count)
+    return draw_routes(instance, found.path, found.cost)
 
 
 def _instance(name: str, seed: int, customers: np.ndarray, demands: np.ndarray) -> Instance:
@@ -127,10 +122,3 @@ def _found(instance: Instance, solution: Solution) -> colony.Found:
     return colony.cheapest_routes(
         data["distance_matrix"], weights, data["demands"], int(data["capacity"]), instance.seed
     )
-
-
-def _leading(solver: Callable[[Instance], Solution]) -> Callable[[Instance], Solution]:
-    def solve_by_matrix(instance: Instance) -> Solution:
-        return colony.weights_along(solver(instance), len(instance.data["demands"]))
-
-    return solve_by_matrix

@@ -48,7 +48,7 @@ def read_reference(path: Path) -> list[float | None] | None:
     if solution.cost is not None and not np.isclose(solution.cost, length, rtol=1e-9, atol=1e-6):
         message = (
             f"expected Cost {length:g}, the length of the routes as {path.name} rounds it, got {solution.cost:g}; "
+            "remove or rename the solution file to go without a best known value"
         )
-        message += "remove or rename the solution file to go without a best known value"
         raise InstanceFileError(file, solution.cost_line, message)
     return [length]

@@ -11,11 +11,12 @@ from pathlib import Path
 
 import numpy as np
 
-from coevo.errors import ConfigError, ContentError
 from coevo.interfaces import Heuristic, Instance, Solution
-from coevo.problemkit import svg
-from coevo.problemkit.routes import check_routes, join_routes, routes_length, split_routes
+from coevo.problemkit.returned import whole_number
+from coevo.problemkit.route_drawing import draw_routes
+from coevo.problemkit.routes import check_routes, join_routes, routes_length
 from coevo.problemkit.solvers import pyvrp_routes
+from coevo.problemkit.splits import check_split, draw_split, split_names
 from coevo.problemkit.tours import distance_matrix
 
 from .files import read, read_reference
@@ -51,15 +52,14 @@ def instances(split: str) -> list[Instance]:
     Raises:
         ConfigError: If there is no such split.
     """
+    check_split("cvrp", split, split_names(STREAM))
     stream = np.random.RandomState(SEED)
-    place = 0
-    for name, count, customers in STREAM:
-        drawn = [(stream.random_sample((customers, 2)), stream.randint(1, 10, customers)) for _ in range(count)]
-        if name == split:
-            return [_drawn(f"{split}-{i}", place + i, *each) for i, each in enumerate(drawn)]
-        place += count
-    known = ", ".join(name for name, _, _ in STREAM)
-    raise ConfigError(f"expected a split of the problem cvrp ({known}), got {split!r}")
+
+    def draw_customers(count: int, customers: int) -> list[tuple[np.ndarray, np.ndarray]]:
+        return [(stream.random_sample((customers, 2)), stream.randint(1, 10, customers)) for _ in range(count)]
+
+    first, drawn = draw_split(STREAM, split, draw_customers)
+    return [_drawn(f"{split}-{i}", first + i, *each) for i, each in enumerate(drawn)]
 
 
 def solve(heuristic: Heuristic, instance: Instance) -> Solution:
@@ -88,7 +88,8 @@ def solve(heuristic: Heuristic, instance: Instance) -> Solution:
             fitting = _read_only(fitting[demands[fitting] <= rest])
         node = 0
         if fitting.size:
-            node = _as_node(heuristic(visits[-1], 0, fitting, matrix, demands, rest))
+            chosen = heuristic(visits[-1], 0, fitting, matrix, demands, rest)
+            node = whole_number(chosen, "select_next_node", "node id")
         elif visits[-1] == 0:
             # A demand above the capacity: no vehicle can ever serve what is left.
             return np.array(visits, dtype=np.int64)
@@ -116,8 +117,7 @@ def objective(instance: Instance, solution: Solution) -> float:
 
 def reference(split: str) -> np.ndarray:
     """Shortest known total length for each instance, float64, in instance order; see `optima/README.md`."""
-    if split not in [name for name, _, _ in STREAM]:
-        instances(split)
+    check_split("cvrp", split, split_names(STREAM))
     return np.load(Path(__file__).parent / "optima" / f"{split}.npy")
 
 
@@ -132,22 +132,14 @@ def solvers() -> dict[str, Callable[[Instance], Solution]]:
 
 
 def draw(instance: Instance, solution: Solution) -> str:
-    """The routes as SVG text, each a closed line; a square marks the depot.
+    """The routes as SVG text, each a closed line with dashes of its own; a square marks the depot.
 
     Raises:
         Infeasible: If the solution is none.
         ContentError: If the instance has no coordinates.
     """
     visits = check_routes(solution, instance.data["demands"], instance.data["capacity"])
-    if "coordinates" not in instance.data:
-        raise ContentError(f"expected coordinates to draw {instance.name}, its file has none")
-    points = svg.fit(instance.data["coordinates"], size=400, margin=16)
-    routes = split_routes(visits)
-    lines = [svg.polygon(points[[0, *route]]) for route in routes]
-    elements = [*lines, *(svg.dot(x, y) for x, y in points[1:]), svg.square(*points[0])]
-    length = routes_length(instance.data["distance_matrix"], visits)
-    title = f"{instance.name}: {len(points) - 1} customers, {len(routes)} routes, length {length:.4f}"
-    return svg.document(elements, width=400, height=400, title=title)
+    return draw_routes(instance, visits, routes_length(instance.data["distance_matrix"], visits))
 
 
 def _drawn(name: str, seed: int, customers: np.ndarray, loads: np.ndarray) -> Instance:
@@ -163,15 +155,6 @@ def _read_only(array: np.ndarray) -> np.ndarray:
     view = array.view()
     view.flags.writeable = False
     return view
-
-
-def _as_node(value: object) -> int:
-    if isinstance(value, np.ndarray) and value.size == 1:
-        value = value.item()
-    # A tuple: to build the union of both types would cost more, at every step, than the test itself.
-    if isinstance(value, (np.integer, int)) and not isinstance(value, bool):
-        return int(value)
-    raise TypeError(f"expected select_next_node to return an integer node id, got {type(value).__name__} {value!r:.40}")
 
 
 def _savings(instance: Instance) -> Solution:

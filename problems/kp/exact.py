@@ -11,8 +11,8 @@ from math import floor
 
 import numpy as np
 
-from coevo.errors import ExtraMissingError
 from coevo.interfaces import Instance
+from coevo.problemkit.extras import import_extra
 
 _BITS = 62
 
@@ -23,10 +23,7 @@ def solve_with_ortools(instance: Instance) -> np.ndarray:
     Raises:
         ExtraMissingError: If OR-Tools is not installed.
     """
-    try:
-        from ortools.algorithms.python import knapsack_solver
-    except ImportError as error:
-        raise ExtraMissingError("ortools", "solvers", "optimal knapsacks") from error
+    knapsack_solver = import_extra("ortools.algorithms.python.knapsack_solver", "solvers", "optimal knapsacks")
     capacity, weights = float(instance.data["capacity"]), instance.data["weights"].tolist()
     # The solver overflows on items that cannot be chosen anyway, and does not take an empty problem.
     items = [item for item, weight in enumerate(weights) if weight <= capacity]

@@ -11,9 +11,11 @@ from pathlib import Path
 
 import numpy as np
 
-from coevo.errors import ConfigError, Infeasible
+from coevo.errors import Infeasible
 from coevo.interfaces import Heuristic, Instance, Solution
 from coevo.problemkit.knapsack_files import read_knapsacks
+from coevo.problemkit.returned import whole_number
+from coevo.problemkit.splits import check_split
 
 from .drawing import draw_knapsack
 from .exact import solve_with_ortools
@@ -45,7 +47,8 @@ def instances(split: str) -> list[Instance]:
     Raises:
         ConfigError: If there is no such split.
     """
-    seed, count, items, capacity = _settings(split)
+    check_split("kp", split, SPLITS)
+    seed, count, items, capacity = SPLITS[split]
     drawn = np.random.RandomState(seed).random_sample((count, items, 2))
     return [
         _instance(f"{split}-{i}", 10_000 * seed + i, capacity, each[:, 0].copy(), each[:, 1].copy())
@@ -73,7 +76,8 @@ def solve(heuristic: Heuristic, instance: Instance) -> Solution:
     left, chosen = list(range(len(sizes))), []
     by_weight = sorted(left, key=sizes.__getitem__, reverse=True)
     while by_weight and sizes[by_weight[-1]] <= remaining + EPSILON:
-        index = _as_index(heuristic(remaining, np.frombuffer(weights), np.frombuffer(values)))
+        chosen_index = heuristic(remaining, np.frombuffer(weights), np.frombuffer(values))
+        index = whole_number(chosen_index, "select_next_item", "index")
         item = _fitting(index, left, sizes, remaining)
         chosen.append(item)
         by_weight.remove(item)
@@ -104,7 +108,7 @@ def objective(instance: Instance, solution: Solution) -> float:
 
 def reference(split: str) -> np.ndarray:
     """Largest value of each instance, float64, in instance order; `optima/README.md` says how proven."""
-    _settings(split)
+    check_split("kp", split, SPLITS)
     return np.load(Path(__file__).parent / "optima" / f"{split}.npy")
 
 
@@ -148,12 +152,6 @@ def draw(instance: Instance, solution: Solution) -> str:
     return draw_knapsack(instance, check_items(solution, len(instance.data["weights"])), objective(instance, solution))
 
 
-def _settings(split: str) -> tuple[int, int, int, float]:
-    if split not in SPLITS:
-        raise ConfigError(f"expected a split of the problem kp ({', '.join(SPLITS)}), got {split!r}")
-    return SPLITS[split]
-
-
 def _instance(name: str, seed: int, capacity: float, weights: np.ndarray, values: np.ndarray) -> Instance:
     weights.flags.writeable = values.flags.writeable = False
     return Instance(name, seed, {"capacity": capacity, "weights": weights, "values": values})
@@ -167,11 +165,3 @@ def _fitting(index: int, left: list[int], sizes: list[float], remaining: float) 
     if not sizes[item] <= remaining + EPSILON:
         raise Infeasible(f"item {item} weighs {sizes[item]:.12g}, more than the remaining capacity {remaining:.12g}")
     return item
-
-
-def _as_index(value: object) -> int:
-    if isinstance(value, np.ndarray) and value.size == 1:
-        value = value.item()
-    if isinstance(value, (np.integer, int)) and not isinstance(value, bool):
-        return int(value)
-    raise TypeError(f"expected select_next_item to return an integer index, got {type(value).__name__} {value!r:.40}")

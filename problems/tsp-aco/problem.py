@@ -14,9 +14,10 @@ from pathlib import Path
 
 import numpy as np
 
-from coevo.errors import ConfigError, ContentError
 from coevo.interfaces import Heuristic, Instance, Solution
-from coevo.problemkit import colony, svg
+from coevo.problemkit import colony
+from coevo.problemkit.route_drawing import draw_tour
+from coevo.problemkit.splits import check_split, draw_split, split_names
 from coevo.problemkit.tours import distance_matrix
 
 from .files import read, read_reference, tsp
@@ -45,21 +46,10 @@ def instances(split: str) -> list[Instance]:
     Raises:
         ConfigError: If there is no such split.
     """
-    first, points = coordinates(split)
-    return [_instance(f"{split}-{i}", first + i, each) for i, each in enumerate(points)]
-
-
-def coordinates(split: str) -> tuple[int, np.ndarray]:
-    """Place of a split's first instance in the stream, and the points of all of them, shape (instances, nodes, 2)."""
+    check_split("tsp-aco", split, split_names(STREAM))
     stream = np.random.RandomState(SEED)
-    place = 0
-    for name, count, nodes in STREAM:
-        points = stream.random_sample((count, nodes, 2))
-        if name == split:
-            return place, points
-        place += count
-    known = ", ".join(name for name, _, _ in STREAM if name)
-    raise ConfigError(f"expected a split of the problem tsp-aco ({known}), got {split!r}")
+    first, points = draw_split(STREAM, split, lambda count, nodes: stream.random_sample((count, nodes, 2)))
+    return [_instance(f"{split}-{i}", first + i, each) for i, each in enumerate(points)]
 
 
 def solve(heuristic: Heuristic, instance: Instance) -> Solution:
@@ -78,13 +68,13 @@ def objective(instance: Instance, solution: Solution) -> float:
 
 def reference(split: str) -> np.ndarray:
     """Length of a shortest tour of each instance, float64, in instance order; `optima/README.md` says how proven."""
-    coordinates(split)
+    check_split("tsp-aco", split, split_names(STREAM))
     return np.load(Path(__file__).parent / "optima" / f"{split}.npy")
 
 
 def solvers() -> dict[str, Callable[[Instance], Solution]]:
     """Those of the problem tsp: {name: function(instance) -> a matrix that leads every ant along its tour}."""
-    return {name: _leading(solver) for name, solver in tsp().solvers().items()}
+    return {name: colony.leading(solver) for name, solver in tsp().solvers().items()}
 
 
 def draw(instance: Instance, solution: Solution) -> str:
@@ -95,13 +85,7 @@ def draw(instance: Instance, solution: Solution) -> str:
         ContentError: If the instance has no coordinates.
     """
     found = _found(instance, solution)
-    if "coordinates" not in instance.data:
-        raise ContentError(f"expected coordinates to draw {instance.name}, its file has none")
-    points = svg.fit(instance.data["coordinates"], size=400, margin=16)
-    tour = points[found.path]
-    elements = [svg.polygon(tour), *(svg.dot(x, y) for x, y in points), svg.square(*tour[0])]
-    title = f"{instance.name}: {len(points)} nodes, length {found.cost:.4f}"
-    return svg.document(elements, width=400, height=400, title=title)
+    return draw_tour(instance, found.path, found.cost)
 
 
 def _instance(name: str, seed: int, points: np.ndarray) -> Instance:
@@ -114,11 +98,3 @@ def _instance(name: str, seed: int, points: np.ndarray) -> Instance:
 def _found(instance: Instance, solution: Solution) -> colony.Found:
     distances = instance.data["distance_matrix"]
     return colony.shortest_tour(distances, colony.check_weights(solution, len(distances)), instance.seed)
-
-
-def _leading(solver: Callable[[Instance], Solution]) -> Callable[[Instance], Solution]:
-    def solve_by_matrix(instance: Instance) -> Solution:
-        tour = solver(instance)
-        return colony.weights_along(np.append(tour, tour[:1]), len(tour))
-
-    return solve_by_matrix

@@ -12,10 +12,11 @@ from pathlib import Path
 
 import numpy as np
 
-from coevo.errors import ConfigError, ContentError
 from coevo.interfaces import Heuristic, Instance, Solution
-from coevo.problemkit import svg
+from coevo.problemkit.returned import whole_number
+from coevo.problemkit.route_drawing import draw_tour
 from coevo.problemkit.solvers import lkh_tour, ortools_tour
+from coevo.problemkit.splits import check_split, draw_split, split_names
 from coevo.problemkit.tours import check_tour, distance_matrix, tour_length
 
 from .files import read, read_reference
@@ -42,7 +43,6 @@ STREAM = (
 ID_BYTES = 8
 """Bytes of one node id (int64) in the buffer behind `unvisited_nodes`."""
 
-
 ORTOOLS_SECONDS = 1.0
 ORTOOLS_SECONDS_PER_NODE = 0.04
 """Wall time of the solver ortools: 3 s for 50 nodes."""
@@ -56,21 +56,10 @@ def instances(split: str) -> list[Instance]:
     Raises:
         ConfigError: If there is no such split.
     """
-    first, points = coordinates(split)
-    return [_instance(f"{split}-{i}", first + i, each) for i, each in enumerate(points)]
-
-
-def coordinates(split: str) -> tuple[int, np.ndarray]:
-    """Place of a split's first instance in the stream, and the points of all of them, shape (instances, nodes, 2)."""
+    check_split("tsp", split, split_names(STREAM))
     stream = np.random.RandomState(SEED)
-    place = 0
-    for name, count, nodes in STREAM:
-        points = stream.random_sample((count, nodes, 2))
-        if name == split:
-            return place, points
-        place += count
-    known = ", ".join(name for name, _, _ in STREAM if name)
-    raise ConfigError(f"expected a split of the problem tsp ({known}), got {split!r}")
+    first, points = draw_split(STREAM, split, lambda count, nodes: stream.random_sample((count, nodes, 2)))
+    return [_instance(f"{split}-{i}", first + i, each) for i, each in enumerate(points)]
 
 
 def solve(heuristic: Heuristic, instance: Instance) -> Solution:
@@ -92,7 +81,8 @@ def solve(heuristic: Heuristic, instance: Instance) -> Solution:
     # Bytes are cut faster than an array is masked, and an array over bytes can never be made writeable.
     ids = np.array(unvisited, dtype=np.int64).tobytes()
     while len(unvisited) > 1:
-        node = _as_node(heuristic(tour[-1], 0, np.frombuffer(ids, dtype=np.int64), matrix))
+        chosen = heuristic(tour[-1], 0, np.frombuffer(ids, dtype=np.int64), matrix)
+        node = whole_number(chosen, "select_next_node", "node id")
         tour.append(node)
         place = bisect_left(unvisited, node)
         if place == len(unvisited) or unvisited[place] != node:
@@ -110,7 +100,7 @@ def objective(instance: Instance, solution: Solution) -> float:
 
 def reference(split: str) -> np.ndarray:
     """Length of a shortest tour of each instance, float64, in instance order; `optima/README.md` says how proven."""
-    coordinates(split)
+    check_split("tsp", split, split_names(STREAM))
     return np.load(Path(__file__).parent / "optima" / f"{split}.npy")
 
 
@@ -132,12 +122,7 @@ def draw(instance: Instance, solution: Solution) -> str:
         ContentError: If the instance has no coordinates.
     """
     tour = check_tour(solution, len(instance.data["distance_matrix"]))
-    if "coordinates" not in instance.data:
-        raise ContentError(f"expected coordinates to draw {instance.name}, its file has none")
-    points = svg.fit(instance.data["coordinates"], size=400, margin=16)
-    elements = [svg.polygon(points[tour]), *(svg.dot(x, y) for x, y in points), svg.square(*points[tour[0]])]
-    title = f"{instance.name}: {len(tour)} nodes, length {objective(instance, tour):.4f}"
-    return svg.document(elements, width=400, height=400, title=title)
+    return draw_tour(instance, tour, objective(instance, tour))
 
 
 def _instance(name: str, seed: int, points: np.ndarray) -> Instance:
@@ -150,12 +135,3 @@ def _instance(name: str, seed: int, points: np.ndarray) -> Instance:
 def _ortools(instance: Instance) -> Solution:
     distances = instance.data["distance_matrix"]
     return ortools_tour(distances, seconds=ORTOOLS_SECONDS + ORTOOLS_SECONDS_PER_NODE * len(distances))
-
-
-def _as_node(value: object) -> int:
-    if isinstance(value, np.ndarray) and value.size == 1:
-        value = value.item()
-    # A tuple: to build the union of both types would cost more, at every step, than the test itself.
-    if isinstance(value, (np.integer, int)) and not isinstance(value, bool):
-        return int(value)
-    raise TypeError(f"expected select_next_node to return an integer node id, got {type(value).__name__} {value!r:.40}")

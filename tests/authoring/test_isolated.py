@@ -34,6 +34,12 @@ def test_a_worker_answers_check_after_check(scaffold, isolated):
             "exit code 3: out of luck",
         ),
         ("import os\ndef instances(split): os.kill(os.getpid(), 11)", "killed by SIGSEGV"),
+        (
+            "import os\ndef instances(split):\n    for fd in range(3, 12):\n        try: os.write(fd, b'\\xff' * 64)\n"
+            "        except OSError: pass",
+            "it closed or garbled the pipe",
+        ),
+        ("import os\ndef instances(split): os.closerange(3, 20)", "exit code"),
     ],
 )
 def test_a_worker_that_dies_is_a_failure_and_is_replaced(variant, isolated, code, words):
@@ -74,3 +80,11 @@ def test_closing_twice_is_safe(scaffold):
     worker.ask("module")
     worker.close()
     worker.close()
+
+
+def test_instances_without_end_run_out_of_memory_alone(variant, isolated):
+    """The worker meets its own limit, and that is the finding."""
+    code = "import numpy as np\ndef instances(split):\n    hoard = []\n    while True: hoard.append(bytearray(1 << 30))"
+    finding = isolated(variant(code=code)).ask("instances")
+    assert finding.status == "failed"
+    assert "MemoryError" in finding.text

@@ -10,6 +10,7 @@ import argparse
 import statistics
 import time
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -68,13 +69,14 @@ def main() -> None:
     options = parser.parse_args()
     folder = find_problem("bpp")
     problem = folder.load()
-    construction = load_module(folder.path / "construction.py")
+    # By the name under which Numba's cache knows it: another one would spoil the cache for the problem.
+    construction = import_module(f"{problem.__name__}.construction")
     lines = ["| items | matrix | compiled, ms | NumPy, ms | ratio of medians |", "|---|---|---|---|---|"]
     for split in ("test120", "search", "test1000"):
         for name in HEURISTICS:
             cases = []
             for instance in problem.instances(split)[: options.instances]:
-                demands, capacity = instance.data["demands"], instance.data["capacity"]
+                demands, capacity = instance.data["sizes"], instance.data["capacity"]
                 uniforms = np.random.default_rng(instance.seed).random((construction.NUM_CONSTRUCTIONS, len(demands)))
                 weights = construction.normalised(make_matrix(name, demands, capacity))
                 cases.append((weights, demands.copy(), capacity, uniforms))

@@ -52,12 +52,12 @@ def items(n: int, rng: np.random.Generator) -> dict:
 
 def demands(n: int, rng: np.random.Generator) -> dict:
     """Sizes for bins of 150."""
-    return {"demands": rng.integers(20, 101, n), "capacity": 150}
+    return {"sizes": rng.integers(20, 101, n), "capacity": 150}
 
 
 def stream(n: int, rng: np.random.Generator) -> dict:
     """Sizes for bins of 100, one after the other."""
-    return {"items": np.clip(np.rint(45 * rng.weibull(3, n)), 1, 100).astype(np.int64), "capacity": 100}
+    return {"sizes": np.clip(np.rint(45 * rng.weibull(3, n)), 1, 100).astype(np.int64), "capacity": 100}
 
 
 MAKERS: dict[str, tuple[Make, tuple[int, ...]]] = {

@@ -63,6 +63,7 @@ def test_several_instances(save):
         (np.array([[0, 1], [0, -np.inf]]), r"got -inf at \[1, 1\]"),
         (np.array([[0, 1e13]]), r"got 1e\+13 at \[0, 1\]"),
         (np.zeros((10_001, 2)), "expected at most 10,000 points in an instance, got 10,001"),
+        (np.zeros((201, 1000, 2)), "expected at most 200,000,000 distances in all instances together, got 201,000,000"),
         (b"", "expected an array in NumPy's .npy format, got: "),
         (b"1 2\n3 4\n", "expected an array in NumPy's .npy format, got: "),
         (pickle.dumps([1, 2]), "expected an array in NumPy's .npy format, got: "),

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from coevo.content import load_module
+from coevo.interfaces import Instance
 from coevo.problemkit import colony, colony_kernels
-from coevo.problemkit.colony import cheapest_routes, check_weights, shortest_tour, weights_along
+from coevo.problemkit.colony import cheapest_routes, check_weights, leading, shortest_tour, weights_along
 from coevo.problemkit.routes import check_routes, join_routes, routes_length
 from coevo.problemkit.tours import check_tour, distance_matrix, tour_length
 
@@ -255,6 +256,23 @@ def test_weights_along_routes_lead_every_ant_along_them():
     with small_colony():
         found = cheapest_routes(distances, check_weights(weights_along(path, 9), 9), demands, 6, 1)
     assert sorted(pairwise(found.path.tolist())) == sorted(pairwise(path.tolist()))
+
+
+@pytest.mark.parametrize(
+    ("path", "edges"),
+    [
+        ([2, 0, 1], [(2, 0), (0, 1), (1, 2)]),
+        ([0, 2, 0, 1, 0], [(0, 2), (2, 0), (0, 1), (1, 0)]),
+        ([0, 1, 2, 0], [(0, 1), (1, 2), (2, 0)]),
+        ([0], []),
+    ],
+)
+def test_leading_closes_tours_and_keeps_routes(path, edges):
+    """The way back of a tour has a weight too; routes are at the depot again already."""
+    instance = Instance("made", 0, {"distance_matrix": np.zeros((3, 3))})
+    weights = leading(lambda given: np.array(path, dtype=np.int64))(instance)
+    assert weights.shape == (3, 3)
+    assert sorted(zip(*map(np.ndarray.tolist, np.nonzero(weights)), strict=True)) == sorted(edges)
 
 
 def test_a_seed_decides_and_seeds_differ():

@@ -2,7 +2,6 @@
 
 import csv
 import io
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,12 +11,8 @@ from hypothesis import strategies as st
 from coevo.errors import InstanceFileError
 from coevo.problemkit.knapsack_files import read_knapsacks
 
-DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
-
 PAIRS = b"3 10\r\n6 5\r\n5 4\r\n4 6\r\n"
 NUMBERED = b"3\n0 6 5\n1 5 4\n2 4 6\n10\n"
-
-beside_data = pytest.mark.skipif(not DATA.is_dir(), reason="no instance files beside the checkout (../shared/data)")
 
 
 @pytest.fixture
@@ -114,7 +109,8 @@ def test_malformed_text_names_its_line(written, content, line, message):
 @pytest.mark.parametrize(
     ("array", "message"),
     [
-        (np.zeros((4, 2)), r"expected an array of shape \(instances, items, 2\), got shape \(4, 2\)"),
+        (np.zeros((4, 2)), r"expected an array of shape \(instances, items, 2\), none of them 0, got shape \(4, 2\)"),
+        (np.zeros((9, 0, 2)), r"none of them 0, got shape \(9, 0, 2\)"),
         (np.zeros((1, 4, 3)), r"got shape \(1, 4, 3\)"),
         (np.zeros((0, 4, 2)), r"got shape \(0, 4, 2\)"),
         (np.zeros((1, 4, 2), dtype=bool), "got bool"),
@@ -186,26 +182,24 @@ def test_what_is_written_is_read(tmp_path_factory, items, capacity):
         assert list(zip(found.values.tolist(), found.weights.tolist(), strict=True)) == items
 
 
-@beside_data
-def test_real_files_are_read_whole():
+def test_real_files_are_read_whole(shared_data):
     """Every public file has as many items as its name or head says, and Pisinger's state the published optimum."""
-    with (DATA / "optima.csv").open() as file:
+    with (shared_data / "optima.csv").open() as file:
         optima = {row["file"]: float(row["value"]) for row in csv.DictReader(file) if row["kind"] == "kp"}
     assert len(optima) == 13
     for name, optimum in optima.items():
-        (found,) = read_knapsacks(DATA / name)
-        assert len(found.weights) == int((DATA / name).read_text().split()[0])
+        (found,) = read_knapsacks(shared_data / name)
+        assert len(found.weights) == int((shared_data / name).read_text().split()[0])
         assert found.best == (optimum if "pisinger" in name else None)
 
 
-@beside_data
 @pytest.mark.parametrize(
     ("name", "shape"),
     [("train100", (64, 100)), ("test50", (1000, 50)), ("test100", (1000, 100)), ("test200", (1000, 200))],
 )
-def test_published_arrays_are_read_whole(name, shape):
+def test_published_arrays_are_read_whole(name, shape, shared_data):
     """Agentic-ESOpt's arrays, weights first."""
-    path = DATA / "agentic_esopt_kp" / f"{name}_dataset.npy"
+    path = shared_data / "agentic_esopt_kp" / f"{name}_dataset.npy"
     found = read_knapsacks(path, capacity=25)
     assert (len(found), len(found[0].weights)) == shape
     assert np.array_equal(found[-1].values, np.load(path)[-1, :, 1])

@@ -1,7 +1,6 @@
 """Bin-packing files: the published ones, each form by hand, and each way to be broken, with its line."""
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,9 +9,6 @@ from hypothesis import strategies as st
 
 from coevo.errors import InstanceFileError
 from coevo.problemkit.packing_files import read_packings
-
-BPP = Path(__file__).resolve().parents[3] / "shared" / "data" / "bpp"
-needs_files = pytest.mark.skipif(not BPP.is_dir(), reason="no instance files beside the checkout (../shared/data/bpp)")
 
 OR_LIBRARY = "2\n a\n 10 3 2\n6\n4\n5\n b \n 100.0 2 1\n36.6\n25.40\n"
 ONE = "3\n10\n6\n4\n5\n"
@@ -229,26 +225,24 @@ def test_any_prefix_of_a_file_is_an_instance_or_an_instance_file_error(tmp_path_
     assert all(each.sizes.min() >= 1 and each.sizes.max() <= each.capacity for each in records)
 
 
-@needs_files
 @pytest.mark.parametrize(
     ("name", "items", "capacity"), [("binpack1", 120, 150), ("binpack3", 500, 150), ("binpack5", 60, 1000)]
 )
-def test_or_library_files(name, items, capacity):
+def test_or_library_files(name, items, capacity, shared_data):
     """Twenty instances each; those of binpack5 have one decimal and fill their 20 bins exactly."""
-    records = read_packings(BPP / "orlib" / f"{name}.txt")
+    records = read_packings(shared_data / "bpp" / "orlib" / f"{name}.txt")
     assert len(records) == 20
     assert {(len(each.sizes), each.capacity) for each in records} == {(items, capacity)}
     if name == "binpack5":
         assert {each.sizes.sum() / capacity for each in records} == {20}
 
 
-@needs_files
-def test_the_same_instance_in_four_forms():
+def test_the_same_instance_in_four_forms(shared_data):
     """u120_00 of OR-Library equals BPPLIB's two files, sizes sorted; u500 equals the published online set, in order."""
-    first = read_packings(BPP / "orlib" / "binpack1.txt")[0]
+    first = read_packings(shared_data / "bpp" / "orlib" / "binpack1.txt")[0]
     for name in ("Falkenauer_u120_00.txt", "Falkenauer_u120_00.csp.txt"):
-        (record,) = read_packings(BPP / "bpplib" / name)
+        (record,) = read_packings(shared_data / "bpp" / "bpplib" / name)
         assert (record.capacity, record.sizes.tolist()) == (150, sorted(first.sizes.tolist(), reverse=True))
-    online = read_packings(BPP / "online" / "or3.json")
-    for a, b in zip(online, read_packings(BPP / "orlib" / "binpack3.txt"), strict=True):
+    online = read_packings(shared_data / "bpp" / "online" / "or3.json")
+    for a, b in zip(online, read_packings(shared_data / "bpp" / "orlib" / "binpack3.txt"), strict=True):
         assert (a.name, a.capacity, a.sizes.tolist()) == (b.name, b.capacity, b.sizes.tolist())

@@ -4,7 +4,6 @@ import csv
 import logging
 import sys
 from importlib.util import find_spec
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,8 +17,6 @@ from coevo.problemkit.packing_files import read_packings
 from coevo.problemkit.packing_slack import fill_bins
 from coevo.problemkit.packing_solver import Proof, prove_packing, solver_packing
 
-DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
-needs_files = pytest.mark.skipif(not DATA.is_dir(), reason="no instance files beside the checkout (../shared/data)")
 needs_solver = pytest.mark.skipif(find_spec("ortools") is None, reason="OR-Tools is not installed")
 
 
@@ -74,13 +71,12 @@ def test_bins_filled_with_least_slack_hold_every_item_once(sizes, capacity, seed
     assert np.array_equal(patterns, again)
 
 
-@needs_files
 @pytest.mark.parametrize("name", ["binpack1", "binpack3"])
-def test_published_optima_are_never_beaten_and_first_fit_decreasing_is_close(name):
+def test_published_optima_are_never_beaten_and_first_fit_decreasing_is_close(name, shared_data):
     """Neither the textbook rule nor the bound by size is on the wrong side of any optimum."""
-    with (DATA / "optima.csv").open() as file:
+    with (shared_data / "optima.csv").open() as file:
         optima = {row["file"]: int(row["value"]) for row in csv.DictReader(file)}
-    for record in read_packings(DATA / "bpp" / "orlib" / f"{name}.txt"):
+    for record in read_packings(shared_data / "bpp" / "orlib" / f"{name}.txt"):
         optimum = optima[f"bpp/orlib/{name}.txt#{record.name}"]
         packing = check_packing(first_fit_decreasing(record.sizes, record.capacity), record.sizes, record.capacity)
         assert sum_bound(record.sizes, record.capacity) <= optimum <= count_bins(packing) <= 1.02 * optimum + 1
@@ -88,13 +84,12 @@ def test_published_optima_are_never_beaten_and_first_fit_decreasing_is_close(nam
 
 
 @needs_solver
-@needs_files
 @pytest.mark.parametrize("index", [2, 8, 19, *(pytest.param(index, marks=pytest.mark.slow) for index in (0, 7, 17))])
-def test_the_solver_reaches_published_optima(index):
+def test_the_solver_reaches_published_optima(index, shared_data):
     """Instances of u120, two of which OR-Library states with one bin too many."""
-    with (DATA / "optima.csv").open() as file:
+    with (shared_data / "optima.csv").open() as file:
         optima = {row["file"]: int(row["value"]) for row in csv.DictReader(file)}
-    record = read_packings(DATA / "bpp" / "orlib" / "binpack1.txt")[index]
+    record = read_packings(shared_data / "bpp" / "orlib" / "binpack1.txt")[index]
     proof = prove_packing(record.sizes, record.capacity, seconds=120)
     assert proof.is_complete
     assert proof.bound == optima[f"bpp/orlib/binpack1.txt#{record.name}"]
@@ -102,11 +97,10 @@ def test_the_solver_reaches_published_optima(index):
 
 
 @needs_solver
-@needs_files
 @pytest.mark.slow
-def test_triplets_are_solved_by_the_integer_program():
+def test_triplets_are_solved_by_the_integer_program(shared_data):
     """An instance of OR-Library's t60, whose 20 bins leave no room at all."""
-    record = read_packings(DATA / "bpp" / "orlib" / "binpack5.txt")[1]
+    record = read_packings(shared_data / "bpp" / "orlib" / "binpack5.txt")[1]
     assert prove_packing(record.sizes, record.capacity, seconds=120).bound == 20
 
 

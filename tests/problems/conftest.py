@@ -1,5 +1,7 @@
-"""The bundled problems, loaded once."""
+"""The bundled problems, each loaded once, and real instance files, where there are any."""
 
+from functools import cache
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -8,17 +10,31 @@ from coevo.content import find_problem, load_module
 
 
 @pytest.fixture(scope="session")
-def loaded():
-    """The problem tsp: `folder`, `problem` (its module), `instances` by split, `baselines` (functions by name)."""
-    folder = find_problem("tsp")
-    problem = folder.load()
-    files = sorted((folder.path / "baselines").glob("*.py"))
-    return SimpleNamespace(
-        folder=folder,
-        problem=problem,
-        instances={split: problem.instances(split) for split in folder.spec.splits},
-        baselines={file.stem: getattr(load_module(file), folder.spec.heuristic.function) for file in files},
-    )
+def bundled():
+    """A function from the name of a problem to its parts.
+
+    These are `folder`, `problem` (its module), `instances` by split, `baselines` (functions by name).
+    """
+
+    @cache
+    def load(name):
+        folder = find_problem(name)
+        problem = folder.load()
+        files = sorted((folder.path / "baselines").glob("*.py"))
+        return SimpleNamespace(
+            folder=folder,
+            problem=problem,
+            instances={split: problem.instances(split) for split in folder.spec.splits},
+            baselines={file.stem: getattr(load_module(file), folder.spec.heuristic.function) for file in files},
+        )
+
+    return load
+
+
+@pytest.fixture(scope="session")
+def loaded(bundled):
+    """The parts of the problem tsp."""
+    return bundled("tsp")
 
 
 @pytest.fixture(scope="session")
@@ -30,3 +46,12 @@ def objectives(loaded):
         return [problem.objective(instance, problem.solve(heuristic, instance)) for instance in loaded.instances[split]]
 
     return run
+
+
+@pytest.fixture(scope="session")
+def shared_data():
+    """The folder of published instance files beside the checkout; skips where it is missing."""
+    folder = Path(__file__).resolve().parents[3] / "shared" / "data"
+    if not folder.is_dir():
+        pytest.skip("no instance files beside the checkout (../shared/data)")
+    return folder

@@ -1,35 +1,24 @@
 """Bin packing by a matrix: published instances and anchors, what `solve` and `objective` refuse, files and optima."""
 
 from dataclasses import replace
-from pathlib import Path
-from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
-from coevo.content import find_problem, load_module
 from coevo.errors import ConfigError, ExtraMissingError, Infeasible, InstanceFileError
 from coevo.interfaces import Instance
 from coevo.problemkit.packing import check_packing, count_bins, sum_bound
 
-ORLIB = Path(__file__).resolve().parents[3] / "shared" / "data" / "bpp" / "orlib"
 SPLITS = ("search", "val", "test120", "test500", "test1000")
 
-SMALL = Instance("small", 0, {"demands": np.array([6, 4, 5, 5]), "capacity": 10})
+SMALL = Instance("small", 0, {"sizes": np.array([6, 4, 5, 5]), "capacity": 10})
 
 
 @pytest.fixture(scope="module")
-def bpp():
-    """The problem: `problem` (its module), `instances` by split, `baselines` (functions by name)."""
-    folder = find_problem("bpp")
-    problem = folder.load()
-    files = sorted((folder.path / "baselines").glob("*.py"))
-    return SimpleNamespace(
-        problem=problem,
-        instances={split: problem.instances(split) for split in folder.spec.splits},
-        baselines={file.stem: load_module(file).heuristics for file in files},
-    )
+def bpp(bundled):
+    """The parts of the problem."""
+    return bundled("bpp")
 
 
 @pytest.mark.parametrize(
@@ -42,13 +31,13 @@ def bpp():
         ("test120", 4, [(64, 500), (64, 1000)], (64, 120)),
     ],
 )
-def test_demands_are_the_published_stream(bpp, split, seed, skipped, shape):
+def test_sizes_are_the_published_stream(bpp, split, seed, skipped, shape):
     """One legacy stream per kind of split, seeded by the length of its name there: train, val, test."""
     stream = np.random.RandomState(seed)
     for each in skipped:
         stream.randint(20, 101, size=each)
     expected = stream.randint(20, 101, size=shape)
-    assert np.array_equal([instance.data["demands"] for instance in bpp.instances[split]], expected)
+    assert np.array_equal([instance.data["sizes"] for instance in bpp.instances[split]], expected)
     assert {instance.data["capacity"] for instance in bpp.instances[split]} == {150}
 
 
@@ -60,7 +49,7 @@ def test_anchors(bpp, split, bound, decreasing):
     """Bound by size and first fit decreasing, to three decimals as measured with the published evaluator's data."""
     algorithm = bpp.problem.classics()["first fit decreasing"]
     instances = bpp.instances[split]
-    assert f"{np.mean([sum_bound(each.data['demands'], 150) for each in instances]):.3f}" == bound
+    assert f"{np.mean([sum_bound(each.data['sizes'], 150) for each in instances]):.3f}" == bound
     assert f"{np.mean([bpp.problem.objective(each, algorithm(each)) for each in instances]):.3f}" == decreasing
 
 
@@ -79,7 +68,7 @@ def test_reference_is_between_the_bound_by_size_and_best_fit_decreasing(bpp, spl
     assert reference.shape == (len(instances),)
     decreasing = bpp.problem.classics()["best fit decreasing"]
     for bins, instance in zip(reference, instances, strict=True):
-        assert sum_bound(instance.data["demands"], 150) <= bins <= bpp.problem.objective(instance, decreasing(instance))
+        assert sum_bound(instance.data["sizes"], 150) <= bins <= bpp.problem.objective(instance, decreasing(instance))
         assert bins == int(bins)
 
 
@@ -102,7 +91,7 @@ def test_four_items_by_hand(bpp):
     good = np.array([[0, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 1], [0, 0, 1, 0.0]])
     bad = np.array([[0, 0, 0, 0], [0, 0, 1, 0], [0, 1, 0, 0], [0, 1, 0, 0.0]])
     assert bpp.problem.objective(SMALL, good) == 2
-    first = Instance("three", 0, {"demands": np.array([7, 4, 5, 4]), "capacity": 10})
+    first = Instance("three", 0, {"sizes": np.array([7, 4, 5, 4]), "capacity": 10})
     assert bpp.problem.objective(first, bad) == 3
 
 
@@ -197,7 +186,7 @@ def test_the_heuristic_cannot_write_to_the_sizes(bpp):
         demands[0] = 1
 
     with pytest.raises(ValueError, match="read-only"):
-        bpp.problem.solve(write, Instance("made", 0, {"demands": demands, "capacity": 10}))
+        bpp.problem.solve(write, Instance("made", 0, {"sizes": demands, "capacity": 10}))
     assert demands.tolist() == [6, 4, 5, 5]
 
 
@@ -214,24 +203,23 @@ def test_drawing_shows_the_packing_of_a_matrix_and_of_a_solver(bpp):
         bpp.problem.draw(instance, matrix[:-1])
 
 
-@pytest.mark.skipif(not ORLIB.is_dir(), reason="no instance files beside the checkout (../shared/data/bpp)")
-def test_files_are_read_with_what_they_state(bpp):
+def test_files_are_read_with_what_they_state(bpp, shared_data):
     """Twenty instances of OR-Library and the best known bins of each, two of which its file has one too high."""
-    file = ORLIB / "binpack1.txt"
+    file = shared_data / "bpp" / "orlib" / "binpack1.txt"
     instances, stated = bpp.problem.read(file), bpp.problem.read_reference(file)
     assert [each.name for each in instances] == [f"u120_{place:02}" for place in range(20)]
     assert [each.seed for each in instances] == list(range(20))
     assert stated[0] == 48
     assert (stated[8], stated[19]) == (51, 50)
     packing = bpp.problem.packing_of(instances[0], bpp.problem.solve(bpp.baselines["fillable_gaps"], instances[0]))
-    assert count_bins(check_packing(packing, instances[0].data["demands"], 150)) >= 48
+    assert count_bins(check_packing(packing, instances[0].data["sizes"], 150)) >= 48
 
 
 def test_arrays_are_read_with_a_capacity(bpp, tmp_path):
     """The form of the published data, which states no best known value."""
     np.savez(tmp_path / "train.npz", demands=np.array([[6, 4], [5, 10]], dtype=np.int32))
     instances = bpp.problem.read(tmp_path / "train.npz", capacity=10)
-    assert [each.data["demands"].tolist() for each in instances] == [[6, 4], [5, 10]]
+    assert [each.data["sizes"].tolist() for each in instances] == [[6, 4], [5, 10]]
     assert bpp.problem.read_reference(tmp_path / "train.npz", capacity=10) == [None, None]
     with pytest.raises(InstanceFileError, match="option capacity"):
         bpp.problem.read(tmp_path / "train.npz")

@@ -1,19 +1,20 @@
 """The construction of packings: equal to a plain version that recomputes everything, and to the published rule."""
 
+from importlib import import_module
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coevo.content import find_problem, load_module
+from coevo.content import find_problem
 from coevo.problemkit.packing import check_packing, count_bins
 
 
 @pytest.fixture(scope="module")
 def module():
-    """The module `construction` of the problem."""
-    find_problem("bpp").load()
-    return load_module(find_problem("bpp").path / "construction.py")
+    """The module `construction` of the problem, by the name under which Numba's cache knows it."""
+    return import_module(f"{find_problem('bpp').load().__name__}.construction")
 
 
 def plain_packing(weights, demands, capacity, uniforms):

@@ -1,8 +1,6 @@
 """Online bin packing: the protocol against a plain one, published anchors, and what scores may be."""
 
 import math
-from pathlib import Path
-from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import numpy as np
@@ -10,19 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coevo.content import find_problem, load_module
 from coevo.errors import ConfigError, Infeasible
 from coevo.interfaces import Instance
 
-ONLINE = Path(__file__).resolve().parents[3] / "shared" / "data" / "bpp" / "online"
-
 
 @pytest.fixture(scope="module")
-def online():
-    """The problem: `problem` (its module), `baselines` (functions by name)."""
-    folder = find_problem("bpp-online")
-    files = sorted((folder.path / "baselines").glob("*.py"))
-    return SimpleNamespace(problem=folder.load(), baselines={file.stem: load_module(file).score for file in files})
+def online(bundled):
+    """The parts of the problem."""
+    return bundled("bpp-online")
 
 
 def to_instance(sizes, capacity=10):
@@ -80,18 +73,17 @@ def test_baselines_by_hand(online, sizes, best, first):
         assert online.problem.objective(instance, online.problem.solve(online.baselines[name], instance)) == bins
 
 
-@pytest.mark.skipif(not ONLINE.is_dir(), reason="no instance files beside the checkout (../shared/data/bpp)")
 @pytest.mark.parametrize(("file", "first", "best"), [("or3", "5.74", "5.37"), ("weibull_5k_test", "4.23", "3.98")])
-def test_published_excess_of_first_and_best_fit(online, file, first, best):
+def test_published_excess_of_first_and_best_fit(online, file, first, best, shared_data):
     """Per cent above the bound by size, as FunSearch prints it; the ratio of means and the mean ratio round alike."""
-    instances = online.problem.read(ONLINE / f"{file}.json")
+    instances = online.problem.read(shared_data / "bpp" / "online" / f"{file}.json")
     bounds = np.array([math.ceil(each.data["sizes"].sum() / each.data["capacity"]) for each in instances])
     for name, printed in (("first_fit", first), ("best_fit", best)):
         heuristic = online.baselines[name]
         bins = np.array([online.problem.objective(each, online.problem.solve(heuristic, each)) for each in instances])
         assert f"{100 * (bins.mean() / bounds.mean() - 1):.2f}" == printed
         assert f"{100 * (bins / bounds - 1).mean():.2f}" == printed
-    assert online.problem.read_reference(ONLINE / f"{file}.json") == [None] * len(instances)
+    assert online.problem.read_reference(shared_data / "bpp" / "online" / f"{file}.json") == [None] * len(instances)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coevo.candidate import Candidate
-from coevo.content import find_problem, load_module
+from coevo.content import find_problem
 from coevo.errors import ConfigError, ContentError, Infeasible
 from coevo.evolution.renderers import unreadable
 from coevo.interfaces import Instance
@@ -23,16 +23,15 @@ LINE = np.array([[0.0, 0.0], [-5, 0], [-4, 0], [4, 0], [5, 0]])
 
 
 @pytest.fixture(scope="module")
-def problem():
+def problem(bundled):
     """Its module."""
-    return FOLDER.load()
+    return bundled("cvrp").problem
 
 
 @pytest.fixture(scope="module")
-def baselines():
+def baselines(bundled):
     """The baseline heuristics as functions, by name."""
-    files = sorted((FOLDER.path / "baselines").glob("*.py"))
-    return {file.stem: load_module(file).select_next_node for file in files}
+    return bundled("cvrp").baselines
 
 
 def to_instance(points, demands, capacity):

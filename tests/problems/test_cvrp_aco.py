@@ -4,21 +4,15 @@ import hashlib
 import io
 import shutil
 from itertools import pairwise
-from pathlib import Path
-from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
-from coevo.candidate import Candidate
-from coevo.content import find_problem, load_module
-from coevo.errors import ConfigError, Infeasible, InstanceFileError
-from coevo.evolution.renderers import unreadable
+from coevo.errors import Infeasible, InstanceFileError
 from coevo.interfaces import Instance
 from coevo.problemkit.tours import distance_matrix
 
-DATA = Path(__file__).resolve().parents[3] / "shared" / "data" / "cvrp"
 SVG = "{http://www.w3.org/2000/svg}"
 
 CROSS = np.array([[0.0, 0.0], [3.0, 0.0], [4.0, 0.0], [0.0, 3.0], [0.0, 4.0]])
@@ -46,17 +40,9 @@ EOF
 
 
 @pytest.fixture(scope="module")
-def aco():
-    """The problem: `folder`, `problem` (its module), `instances` by split, `baselines` (functions by name)."""
-    folder = find_problem("cvrp-aco")
-    problem = folder.load()
-    files = sorted((folder.path / "baselines").glob("*.py"))
-    return SimpleNamespace(
-        folder=folder,
-        problem=problem,
-        instances={split: problem.instances(split) for split in folder.spec.splits},
-        baselines={file.stem: getattr(load_module(file), folder.spec.heuristic.function) for file in files},
-    )
+def aco(bundled):
+    """The parts of the problem."""
+    return bundled("cvrp-aco")
 
 
 def to_instance(points, demands, capacity, seed=0):
@@ -91,26 +77,6 @@ def test_splits_have_their_sizes_and_ranges(aco, split, shape):
         assert (data["demands"][0], data["capacity"]) == (0, 50)
         assert set(data["demands"][1:].tolist()) <= set(range(1, 10))
         assert not data["distance_matrix"].diagonal().any()
-
-
-def test_no_customer_is_shared_between_splits(aco):
-    """In the published arrays, test20 starts where test50 does; here it does not."""
-    sets = [{tuple(p) for i in each for p in i.data["coordinates"][1:]} for each in aco.instances.values()]
-    assert sum(map(len, sets)) == len(set().union(*sets))
-
-
-def test_unknown_split_names_the_known_ones(aco):
-    """The message lists what could have been meant."""
-    for function in (aco.problem.instances, aco.problem.reference):
-        with pytest.raises(ConfigError, match=r"search, val, test50, test100, test20.*got 'train'"):
-            function("train")
-
-
-def test_closeness_has_its_mean(aco):
-    """An anchor: a change of the colony's rules, or of the order in which it draws, would move it."""
-    closeness, instances = aco.baselines["closeness"], aco.instances["search"]
-    objectives = [aco.problem.objective(i, aco.problem.solve(closeness, i)) for i in instances]
-    assert np.mean(objectives) == pytest.approx(13.467404980432695, abs=1e-9)
 
 
 def test_the_heuristic_gets_what_is_described(aco):
@@ -149,39 +115,10 @@ def test_a_finished_ant_pays_nothing_for_waiting(aco):
     assert min(found) == pytest.approx(8 + np.sqrt(32), abs=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("result", "error", "message"),
-    [
-        (None, TypeError, "expected heuristics to return a matrix of numbers, got NoneType object"),
-        (np.ones((5, 5), dtype=bool), TypeError, "got ndarray bool"),
-        (np.ones((5, 5), dtype=complex), TypeError, "got ndarray complex128"),
-        ([["a"]], TypeError, "expected heuristics to return a matrix of numbers, got list <U1"),
-        (np.full((5, 5), np.nan), Infeasible, r"the weight at \[0, 0\] is nan"),
-        (np.full((5, 5), -np.inf), Infeasible, r"the weight at \[0, 0\] is -inf"),
-        (np.ones((4, 4)), Infeasible, r"expected a matrix of shape \(5, 5\), got \(4, 4\)"),
-        (np.ones((5, 5, 1)), Infeasible, r"expected a matrix of shape \(5, 5\), got \(5, 5, 1\)"),
-    ],
-)
-def test_what_is_no_matrix_of_weights_is_refused(aco, result, error, message):
-    """By `solve` if it is no array of numbers, by `objective` if it is one that means nothing."""
-    instance = to_instance(CROSS, [0, 2, 2, 2, 2], 4)
-    with pytest.raises(error, match=message):
-        aco.problem.objective(instance, aco.problem.solve(lambda *arguments: result, instance))
-
-
 def test_a_demand_above_the_capacity_is_refused(aco):
     """It says which customer, rather than to search for ever."""
     with pytest.raises(ValueError, match="expected demands from 0 to the capacity 4, node 3 has 5"):
         aco.problem.objective(to_instance(CROSS, [0, 2, 2, 5, 2], 4), np.ones((5, 5)))
-
-
-def test_the_instance_seed_decides(aco):
-    """The same seed gives the same objective, other seeds other ones; nothing else is random."""
-    instance = aco.instances["search"][0]
-    solution = aco.problem.solve(aco.baselines["closeness"], instance)
-    values = [aco.problem.objective(Instance("", seed, instance.data), solution) for seed in range(6)]
-    assert aco.problem.objective(Instance("", 3, instance.data), solution) == values[3]
-    assert len(set(values)) > 3
 
 
 @pytest.mark.parametrize("points", [CROSS[:1], CROSS[:2], np.zeros((5, 2))])
@@ -191,15 +128,6 @@ def test_few_customers_and_customers_at_one_place(aco, points):
     expected = {1: 0, 2: 6, 5: 0}[len(points)]
     for heuristic in aco.baselines.values():
         assert aco.problem.objective(instance, aco.problem.solve(heuristic, instance)) == expected
-
-
-def test_baselines_can_be_parents_and_differ(aco):
-    """The embedded model can be shown each of them, and none is a renamed other."""
-    for code in aco.folder.baselines().values():
-        assert unreadable(aco.folder, Candidate(code)) == ""
-    instance = aco.instances["search"][0]
-    assert len({aco.problem.solve(each, instance).tobytes() for each in aco.baselines.values()}) == 3
-    assert next(iter(aco.folder.baselines())) == "closeness"
 
 
 @pytest.mark.parametrize("split", ["search", "val", "test20", "test50", "test100"])
@@ -252,12 +180,11 @@ def test_drawing_a_depot_alone_is_possible(aco):
     assert [text.count(f"<{tag}") for tag in ("polygon", "circle", "rect")] == [0, 0, 1]
 
 
-@pytest.mark.skipif(not DATA.is_dir(), reason="no CVRPLIB files beside the checkout (../shared/data/cvrp)")
 @pytest.mark.parametrize(("name", "best"), [("A-n32-k5", 784), ("P-n16-k8", 450), ("B-n31-k5", 672)])
-def test_published_files(aco, tmp_path, name, best):
+def test_published_files(aco, tmp_path, name, best, shared_data):
     """Distances as the format rounds them, the published cost as reference, and ants that come near it."""
     for suffix in (".vrp", ".sol"):
-        shutil.copy(DATA / f"{name}{suffix}", tmp_path)
+        shutil.copy(shared_data / "cvrp" / f"{name}{suffix}", tmp_path)
     (instance,) = aco.problem.read(tmp_path / f"{name}.vrp")
     assert aco.problem.read_reference(tmp_path / f"{name}.vrp") == [best]
     solution = aco.problem.solve(aco.baselines["heavy_together"], instance)

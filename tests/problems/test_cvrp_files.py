@@ -1,7 +1,6 @@
 """CVRPLIB files as instances of the problem cvrp."""
 
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,10 +10,8 @@ from coevo.errors import InstanceFileError
 from coevo.problemkit.tsplib import read_tsplib
 
 FOLDER = find_problem("cvrp")
-DATA = Path(__file__).resolve().parents[3] / "shared" / "data" / "cvrp"
 BEST = {"A-n32-k5": 784, "B-n31-k5": 672, "P-n16-k8": 450, "X-n101-k25": 27591, "X-n200-k36": 58578}
 
-needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="no CVRPLIB files beside the checkout (../shared/data/cvrp)")
 
 FILE = """\
 NAME : three
@@ -58,9 +55,9 @@ EOF
 
 
 @pytest.fixture(scope="module")
-def problem():
+def problem(bundled):
     """Its module."""
-    return FOLDER.load()
+    return bundled("cvrp").problem
 
 
 @pytest.fixture
@@ -76,12 +73,11 @@ def write(tmp_path):
     return to_files
 
 
-@needs_data
 @pytest.mark.parametrize(("name", "best"), BEST.items())
-def test_published_files(problem, name, best):
+def test_published_files(problem, name, best, shared_data):
     """The reference is the published cost; savings stay within 10 % of it, nearest neighbour within 60 %."""
-    (instance,) = problem.read(DATA / f"{name}.vrp")
-    assert problem.read_reference(DATA / f"{name}.vrp") == [best]
+    (instance,) = problem.read(shared_data / "cvrp" / f"{name}.vrp")
+    assert problem.read_reference(shared_data / "cvrp" / f"{name}.vrp") == [best]
     nearest = load_module(FOLDER.path / "baselines" / "nearest_neighbour.py").select_next_node
     savings = problem.objective(instance, problem.classics()["savings"](instance))
     walked = problem.objective(instance, problem.solve(nearest, instance))
@@ -89,10 +85,9 @@ def test_published_files(problem, name, best):
     assert best < walked < 1.6 * best
 
 
-@needs_data
-def test_nearest_neighbour_on_x_n101_is_that_of_a_plain_loop(problem):
+def test_nearest_neighbour_on_x_n101_is_that_of_a_plain_loop(problem, shared_data):
     """Its length, counted from the file without any code of the problem but the reader."""
-    file = read_tsplib(DATA / "X-n101-k25.vrp")
+    file = read_tsplib(shared_data / "cvrp" / "X-n101-k25.vrp")
     nodes, left, rest = [0], set(range(1, 101)), file.capacity
     while left:
         fitting = [node for node in left if file.demands[node] <= rest]
@@ -101,17 +96,16 @@ def test_nearest_neighbour_on_x_n101_is_that_of_a_plain_loop(problem):
         nodes.append(node)
         left.discard(node)
     nearest = load_module(FOLDER.path / "baselines" / "nearest_neighbour.py").select_next_node
-    (instance,) = problem.read(DATA / "X-n101-k25.vrp")
+    (instance,) = problem.read(shared_data / "cvrp" / "X-n101-k25.vrp")
     length = problem.objective(instance, problem.solve(nearest, instance))
     assert length == sum(file.distances[leg] for leg in pairwise([*nodes, 0]))
 
 
-@needs_data
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["A-n32-k5", "B-n31-k5", "P-n16-k8"])
-def test_the_solver_finds_the_published_optimum(problem, name):
+def test_the_solver_finds_the_published_optimum(problem, name, shared_data):
     """PyVRP, through the file."""
-    (instance,) = problem.read(DATA / f"{name}.vrp")
+    (instance,) = problem.read(shared_data / "cvrp" / f"{name}.vrp")
     assert problem.objective(instance, problem.solvers()["pyvrp"](instance)) == BEST[name]
 
 

@@ -2,8 +2,6 @@
 
 import math
 from itertools import combinations
-from pathlib import Path
-from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import numpy as np
@@ -12,23 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coevo.candidate import Candidate
-from coevo.content import find_problem, load_module
 from coevo.errors import ConfigError, Infeasible, InstanceFileError
 from coevo.evolution.renderers import unreadable
 from coevo.interfaces import Instance
 
-ARRAYS = Path(__file__).resolve().parents[3] / "shared" / "data" / "agentic_esopt_kp"
-
-beside_data = pytest.mark.skipif(not ARRAYS.is_dir(), reason="no arrays beside the checkout (../shared/data)")
-
 
 @pytest.fixture(scope="module")
-def kp():
-    """The problem: `folder`, `problem` (its module), `baselines` (functions by name)."""
-    folder = find_problem("kp")
-    files = sorted((folder.path / "baselines").glob("*.py"))
-    baselines = {file.stem: load_module(file).select_next_item for file in files}
-    return SimpleNamespace(folder=folder, problem=folder.load(), baselines=baselines)
+def kp(bundled):
+    """The parts of the problem."""
+    return bundled("kp")
 
 
 def to_instance(capacity, weights, values=None):
@@ -105,7 +95,6 @@ def test_unknown_split_names_the_known_ones(kp):
             function("train")
 
 
-@beside_data
 @pytest.mark.parametrize(
     ("name", "capacity", "greedy", "bound"),
     [
@@ -115,9 +104,9 @@ def test_unknown_split_names_the_known_ones(kp):
         ("test200", 25.0, "57.395341", "57.482418"),
     ],
 )
-def test_greedy_by_ratio_has_its_published_mean(kp, name, capacity, greedy, bound):
+def test_greedy_by_ratio_has_its_published_mean(kp, name, capacity, greedy, bound, shared_data):
     """On the published arrays, the anchor and the linear bound to the last digit; the baseline equals a plain loop."""
-    instances = kp.problem.read(ARRAYS / f"{name}_dataset.npy", capacity=capacity)
+    instances = kp.problem.read(shared_data / "agentic_esopt_kp" / f"{name}_dataset.npy", capacity=capacity)
     heuristic = kp.baselines["ratio_greedy"]
     found = np.mean([kp.problem.objective(each, kp.problem.solve(heuristic, each)) for each in instances])
     assert f"{found:.6f}" == greedy

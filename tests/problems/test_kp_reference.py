@@ -3,7 +3,6 @@
 import csv
 import sys
 from itertools import product
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -14,8 +13,6 @@ from hypothesis import strategies as st
 from coevo.content import find_problem, load_module
 from coevo.errors import ExtraMissingError
 from coevo.interfaces import Instance
-
-DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 
 SPLITS = ("search", "val", "test50", "test100", "test200")
 
@@ -153,7 +150,7 @@ def test_ortools_stays_feasible_where_it_has_to_round(kp):
 
 def test_missing_ortools_is_reported_when_asked_for(kp, monkeypatch):
     """The message says what to install."""
-    monkeypatch.setitem(sys.modules, "ortools.algorithms.python", None)
+    monkeypatch.setitem(sys.modules, "ortools.algorithms.python.knapsack_solver", None)
     with pytest.raises(ExtraMissingError, match=r"pip install 'coevo\[solvers\]'"):
         kp.problem.solvers()["ortools"](to_instance(1, [(1, 1)]))
 
@@ -186,12 +183,11 @@ def test_more_than_greedy_is_needed_and_found(kp):
 
 
 @pytest.mark.usefixtures("ortools")
-@pytest.mark.skipif(not DATA.is_dir(), reason="no instance files beside the checkout (../shared/data)")
-def test_published_optima_are_reproduced(kp):
+def test_published_optima_are_reproduced(kp, shared_data):
     """Low-dimensional, Pisinger's and Jooken's files."""
-    with (DATA / "optima.csv").open() as file:
+    with (shared_data / "optima.csv").open() as file:
         rows = [row for row in csv.DictReader(file) if row["kind"] == "kp"]
     for row in rows:
-        (instance,) = kp.problem.read(DATA / row["file"])
+        (instance,) = kp.problem.read(shared_data / row["file"])
         solution = kp.problem.solvers()["ortools"](instance)
         assert kp.problem.objective(instance, solution) == float(row["value"]), row["file"]

@@ -3,7 +3,6 @@
 import hashlib
 import io
 from itertools import pairwise
-from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
@@ -14,8 +13,6 @@ from hypothesis import strategies as st
 from coevo.errors import ConfigError, Infeasible
 from coevo.interfaces import Instance
 from coevo.problemkit.tours import distance_matrix, tour_length
-
-TSPLIB = Path(__file__).resolve().parents[3] / "shared" / "data" / "tsp"
 
 RECTANGLE = np.array([[0.0, 0.0], [0.0, 3.0], [4.0, 3.0], [4.0, 0.0]])
 
@@ -193,17 +190,16 @@ def test_drawing_shows_every_node_and_the_start(loaded):
         loaded.problem.draw(instance, solution[:-1])
 
 
-@pytest.mark.skipif(not TSPLIB.is_dir(), reason="no TSPLIB files beside the checkout (../shared/data/tsp)")
 @pytest.mark.parametrize(
     ("name", "optimum"),
     [("eil51", 426), ("berlin52", 7542), ("st70", 675), ("pr76", 108159), ("kroA100", 21282), ("a280", 2579)],
 )
-def test_tsplib_optimal_tours_have_their_published_length(loaded, name, optimum):
+def test_tsplib_optimal_tours_have_their_published_length(loaded, name, optimum, shared_data):
     """With TSPLIB's rounded distances, the published optimal tours cost the published optima."""
-    rows = [line.split() for line in (TSPLIB / f"{name}.tsp").read_text().splitlines()]
+    rows = [line.split() for line in (shared_data / "tsp" / f"{name}.tsp").read_text().splitlines()]
     start = rows.index(["NODE_COORD_SECTION"]) + 1
     points = np.array([[float(x), float(y)] for _, x, y in (row for row in rows[start:] if len(row) == 3)])
-    words = (TSPLIB / "tours" / f"{name}.opt.tour").read_text().split()
+    words = (shared_data / "tsp" / "tours" / f"{name}.opt.tour").read_text().split()
     section = words[words.index("TOUR_SECTION") + 1 :]
     tour = np.array([int(word) - 1 for word in section[: section.index("-1")]])
     rounded = np.floor(distance_matrix(points) + 0.5)

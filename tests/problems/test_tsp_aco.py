@@ -3,21 +3,15 @@
 import hashlib
 import io
 import shutil
-from pathlib import Path
-from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
-from coevo.candidate import Candidate
-from coevo.content import find_problem, load_module
-from coevo.errors import ConfigError, ContentError, Infeasible, InstanceFileError
-from coevo.evolution.renderers import unreadable
+from coevo.errors import ContentError, Infeasible, InstanceFileError
 from coevo.interfaces import Instance
 from coevo.problemkit.tours import check_tour, distance_matrix, tour_length
 
-DATA = Path(__file__).resolve().parents[3] / "shared" / "data" / "tsp"
 SVG = "{http://www.w3.org/2000/svg}"
 
 RECTANGLE = np.array([[0.0, 0.0], [0.0, 3.0], [4.0, 3.0], [4.0, 0.0]])
@@ -37,17 +31,9 @@ EOF
 
 
 @pytest.fixture(scope="module")
-def aco():
-    """The problem: `folder`, `problem` (its module), `instances` by split, `baselines` (functions by name)."""
-    folder = find_problem("tsp-aco")
-    problem = folder.load()
-    files = sorted((folder.path / "baselines").glob("*.py"))
-    return SimpleNamespace(
-        folder=folder,
-        problem=problem,
-        instances={split: problem.instances(split) for split in folder.spec.splits},
-        baselines={file.stem: getattr(load_module(file), folder.spec.heuristic.function) for file in files},
-    )
+def aco(bundled):
+    """The parts of the problem."""
+    return bundled("tsp-aco")
 
 
 def to_instance(points, seed=0):
@@ -77,26 +63,6 @@ def test_splits_have_their_sizes(aco, split, shape):
     assert all(not instance.data["distance_matrix"].diagonal().any() for instance in instances)
 
 
-def test_no_point_is_shared_between_splits(aco):
-    """In the published arrays, the points of test20 are the first of test50; here they are not."""
-    sets = [{tuple(p) for i in each for p in i.data["coordinates"]} for each in aco.instances.values()]
-    assert sum(map(len, sets)) == len(set().union(*sets))
-
-
-def test_unknown_split_names_the_known_ones(aco):
-    """The message lists what could have been meant."""
-    for function in (aco.problem.instances, aco.problem.reference):
-        with pytest.raises(ConfigError, match=r"search, val, test50, test100, test20.*got 'train'"):
-            function("train")
-
-
-def test_closeness_has_its_mean(aco):
-    """An anchor: a change of the colony's rules, or of the order in which it draws, would move it."""
-    closeness, instances = aco.baselines["closeness"], aco.instances["search"]
-    objectives = [aco.problem.objective(i, aco.problem.solve(closeness, i)) for i in instances]
-    assert np.mean(objectives) == pytest.approx(6.397343279505288, abs=1e-9)
-
-
 def test_the_heuristic_gets_distances_with_ones_on_the_diagonal(aco):
     """So that 1/distance is finite; read-only, and a copy."""
     instance, seen = to_instance(RECTANGLE), []
@@ -121,43 +87,11 @@ def test_a_result_that_is_its_own_input_does_not_matter(aco):
     assert solution[0, 1] == 3
 
 
-@pytest.mark.parametrize(
-    ("result", "error", "message"),
-    [
-        (None, TypeError, "expected heuristics to return a matrix of numbers, got NoneType object"),
-        (np.ones((4, 4), dtype=bool), TypeError, "got ndarray bool"),
-        (np.ones((4, 4), dtype=complex), TypeError, "got ndarray complex128"),
-        ([["a"]], TypeError, "expected heuristics to return a matrix of numbers, got list <U1"),
-        ([[1, 2], [3]], ValueError, "inhomogeneous"),
-        (np.full((4, 4), np.nan), Infeasible, r"the weight at \[0, 0\] is nan"),
-        (np.full((4, 4), np.inf), Infeasible, r"the weight at \[0, 0\] is inf"),
-        (np.ones((3, 3)), Infeasible, r"expected a matrix of shape \(4, 4\), got \(3, 3\)"),
-        (np.ones(4), Infeasible, r"expected a matrix of shape \(4, 4\), got \(4,\)"),
-        (7, Infeasible, r"expected a matrix of shape \(4, 4\), got \(\)"),
-    ],
-)
-def test_what_is_no_matrix_of_weights_is_refused(aco, result, error, message):
-    """By `solve` if it is no array of numbers, by `objective` if it is one that means nothing."""
-    instance = to_instance(RECTANGLE)
-    with pytest.raises(error, match=message):
-        aco.problem.objective(instance, aco.problem.solve(lambda distance_matrix: result, instance))
-
-
 def test_negative_weights_count_as_the_floor(aco):
     """A matrix of them is as good as one of zeros."""
     instance = aco.instances["search"][0]
     nothing = aco.problem.objective(instance, np.zeros((50, 50)))
     assert aco.problem.objective(instance, np.full((50, 50), -3.0)) == nothing
-
-
-def test_the_instance_seed_decides(aco):
-    """The same seed gives the same objective, other seeds other ones; nothing else is random."""
-    points = aco.instances["search"][0].data["coordinates"]
-    solution = aco.problem.solve(aco.baselines["closeness"], to_instance(points))
-    values = [aco.problem.objective(to_instance(points, seed), solution) for seed in range(6)]
-    assert aco.problem.objective(to_instance(points, 3), solution) == values[3]
-    assert len(set(values)) > 3
-    assert np.isfinite(aco.problem.objective(to_instance(points, 2**63 - 1), solution))
 
 
 @pytest.mark.parametrize("points", [RECTANGLE[:1], RECTANGLE[:2], np.zeros((5, 2))])
@@ -167,15 +101,6 @@ def test_few_nodes_and_nodes_at_one_place(aco, points):
     expected = {1: 0, 2: 6, 5: 0}[len(points)]
     for heuristic in aco.baselines.values():
         assert aco.problem.objective(instance, aco.problem.solve(heuristic, instance)) == expected
-
-
-def test_baselines_can_be_parents_and_differ(aco):
-    """The embedded model can be shown each of them, and none is a renamed other."""
-    for code in aco.folder.baselines().values():
-        assert unreadable(aco.folder, Candidate(code)) == ""
-    instance = aco.instances["search"][0]
-    assert len({aco.problem.solve(each, instance).tobytes() for each in aco.baselines.values()}) == 3
-    assert next(iter(aco.folder.baselines())) == "closeness"
 
 
 @pytest.mark.parametrize("split", ["search", "val", "test20", "test50", "test100"])
@@ -239,12 +164,11 @@ def test_the_line_drawn_is_a_tour_of_the_stated_length(aco):
     )
 
 
-@pytest.mark.skipif(not DATA.is_dir(), reason="no TSPLIB files beside the checkout (../shared/data/tsp)")
 @pytest.mark.parametrize(("name", "optimum"), [("eil51", 426), ("berlin52", 7542), ("ulysses16", 6859)])
-def test_published_files(aco, tmp_path, name, optimum):
+def test_published_files(aco, tmp_path, name, optimum, shared_data):
     """Distances as the format rounds them, the published optimum as reference, and ants that come near it."""
-    shutil.copy(DATA / f"{name}.tsp", tmp_path)
-    shutil.copy(DATA / "tours" / f"{name}.opt.tour", tmp_path)
+    shutil.copy(shared_data / "tsp" / f"{name}.tsp", tmp_path)
+    shutil.copy(shared_data / "tsp" / "tours" / f"{name}.opt.tour", tmp_path)
     (instance,) = aco.problem.read(tmp_path / f"{name}.tsp")
     assert aco.problem.read_reference(tmp_path / f"{name}.tsp") == [optimum]
     solution = aco.problem.solve(aco.baselines["relative_closeness"], instance)

@@ -1,7 +1,6 @@
 """TSPLIB and NumPy files as instances of the problem tsp, and its reference solvers."""
 
 import shutil
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,10 +8,6 @@ import pytest
 from coevo.errors import ContentError, InstanceFileError
 from coevo.interfaces import Instance
 from coevo.problemkit.tours import distance_matrix
-
-DATA = Path(__file__).resolve().parents[3] / "shared" / "data" / "tsp"
-
-needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="no TSPLIB files beside the checkout (../shared/data/tsp)")
 
 EXPLICIT = """\
 NAME : bare
@@ -39,15 +34,14 @@ def write(tmp_path):
     return to_file
 
 
-@needs_data
 @pytest.mark.parametrize(
     ("name", "optimum"),
     [("eil51", 426), ("berlin52", 7542), ("att48", 10628), ("ulysses16", 6859), ("kroA100", 21282), ("a280", 2579)],
 )
-def test_published_files(loaded, tmp_path, name, optimum):
+def test_published_files(loaded, tmp_path, name, optimum, shared_data):
     """With its tour beside it, the reference of an instance is the published optimum; LKH finds it too."""
-    shutil.copy(DATA / f"{name}.tsp", tmp_path)
-    shutil.copy(DATA / "tours" / f"{name}.opt.tour", tmp_path)
+    shutil.copy(shared_data / "tsp" / f"{name}.tsp", tmp_path)
+    shutil.copy(shared_data / "tsp" / "tours" / f"{name}.opt.tour", tmp_path)
     (instance,) = loaded.problem.read(tmp_path / f"{name}.tsp")
     assert loaded.problem.read_reference(tmp_path / f"{name}.tsp") == [optimum]
     assert loaded.problem.objective(instance, loaded.problem.solvers()["lkh"](instance)) == optimum

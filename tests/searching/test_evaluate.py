@@ -147,6 +147,7 @@ def test_a_failure_on_one_file_leaves_the_others(measure, tmp_path):
         ({"solver": "lkh"}, r"a reference solver of tiny \(smith, absent\), got 'lkh'"),
         ({"solver": "absent"}, r"pip install 'coevo\[solvers\]'"),
         ({"seeds": 3}, "expected --seeds for a problem with a random objective, got 3 for tiny"),
+        ({"seeds": -1}, "expected a number of fresh seeds from 0 up, got --seeds -1"),
         ({"instance": "val-1"}, "--instance says what to --draw"),
         ({"draw": Path("a.jpg")}, "expected --draw to name a file ending in .svg or .png, got a.jpg"),
         ({"draw": Path("a.svg"), "instance": "val-9"}, "an instance to draw, such as 'search-0', got 'val-9'"),
@@ -190,3 +191,20 @@ def test_a_missing_png_library_is_named_before_anything_runs(measure, monkeypatc
     monkeypatch.setitem(sys.modules, "resvg_py", None)
     with pytest.raises(ExtraMissingError, match=r"resvg-py .*pip install 'coevo\[png\]'"):
         measure(draw=tmp_path / "picture.png")
+
+
+def test_a_file_cannot_write_to_the_terminal_or_break_a_drawing(measure, tmp_path):
+    """Names with control characters, or none that UTF-8 has, are escaped before they are shown or drawn."""
+    file = write(tmp_path / "a\x1b[31m\x07\udcff\ufffe.txt", ROW)
+    report = measure(files=(file,), draw=tmp_path / "picture.svg")
+    assert report["instances"][0]["name"] == r"a\x1b[31m\x07\udcff\ufffe-1"
+    assert r"\x1b[31m" in (tmp_path / "picture.svg").read_text()
+
+
+def test_a_drawing_has_to_have_a_place(measure, tmp_path):
+    """A folder, or a file in a folder that is not there, is refused before anything runs; nothing is left behind."""
+    (tmp_path / "folder.svg").mkdir()
+    for place in (tmp_path / "folder.svg", tmp_path / "nowhere" / "picture.svg"):
+        with pytest.raises(ConfigError, match="expected --draw to name a file"):
+            measure(draw=place)
+    assert [path.name for path in tmp_path.iterdir()] == ["folder.svg"]

@@ -30,7 +30,7 @@ def main():
     problem = find_problem("bpp").load()
     bins, num_proven, started = [], 0, time.process_time()
     for instance in problem.instances(arguments.split):
-        demands, capacity = instance.data["demands"], instance.data["capacity"]
+        demands, capacity = instance.data["sizes"], instance.data["capacity"]
         proof = prove_packing(demands, capacity, seconds=arguments.limit_s)
         bins.append(problem.objective(instance, proof.packing))
         num_proven += proof.is_complete
