@@ -7,12 +7,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 from coevo.candidate import Candidate, Evaluation
 from coevo.content import ProblemFolder, find_problem
 from coevo.evolution.population import Scored
 from coevo.records.event_log import EventLog
 from coevo.records.run_directory import RunDirectory
+
+# How long an example takes says more about what else the machine does.
+settings.register_profile("coevo", deadline=None)
+settings.load_profile("coevo")
 
 Judge = Callable[[str], Evaluation]
 

@@ -2,8 +2,9 @@
 
     python tests/benchmarks/dispatch.py --problem tsp --repeats 200
 
-One judge, warm; every candidate is new to it. `spaced`: the judge is idle when asked, as while a model writes;
-`queued`: the next one is waiting already. CPU is what the candidate's own process used on all instances.
+One judge, warm; every candidate is new to it. `failing` ends at its first call, so that dispatch alone is left;
+`spaced` solves all instances, asked while the judge is idle, as while a model writes; `queued` finds the next one
+waiting already. CPU is what the process of a spaced candidate used on all instances.
 """
 
 import argparse
@@ -14,6 +15,9 @@ from importlib.metadata import version
 
 from coevo.content import find_problem
 from coevo.evaluation import EvaluationPool
+
+FAILING = "def {function}(*arguments):\n    raise ValueError\n"
+"""Ends at its first call: what is left is dispatch alone."""
 
 TRIVIAL = """
 def select_next_node(current_node, destination_node, unvisited_nodes, distance_matrix):
@@ -51,14 +55,16 @@ def main() -> None:
     folder = find_problem(arguments.problem)
     code = TRIVIAL if arguments.problem == "tsp" else next(iter(folder.baselines().values()))
     print(f"{platform.machine()}, Python {platform.python_version()}, NumPy {version('numpy')}; {arguments}\n")
-    print("| round | spaced, median ms | 90 % | CPU ms | queued, ms |\n|---|---|---|---|---|")
+    print("| round | failing, median ms | spaced, median ms | 90 % | CPU ms | queued, ms |\n|---|---|---|---|---|---|")
+    failing = FAILING.format(function=folder.spec.heuristic.function)
     with EvaluationPool(folder, workers=1) as pool:
         spaced(pool, code, 5, 0.05)
         for number in range(arguments.rounds):
             clock, cpu = spaced(pool, f"{code}# round {number}\n", arguments.repeats, 0.03)
             each = queued(pool, f"{code}# round {number}\n", arguments.repeats)
             ninety = statistics.quantiles(clock, n=10)[-1]
-            row = statistics.median(clock), ninety, statistics.median(cpu), each
+            alone, _ = spaced(pool, f"{failing}# round {number}\n", arguments.repeats, 0.03)
+            row = statistics.median(alone), statistics.median(clock), ninety, statistics.median(cpu), each
             print(f"| {number} | {' | '.join(f'{value:.1f}' for value in row)} |", flush=True)
 
 

@@ -121,7 +121,8 @@ def test_a_failing_textbook_algorithm_does_not_cost_the_result(tiny_problem, tin
     flags = ["--engine", "scripted", "--model", tiny_script, "--budget", "12", "--json"]
     process = coevo("search", "--problem", folder, *flags, cwd=tmp_path)
     assert process.returncode == 0, process.stderr
-    assert json.loads(process.stdout)["comparisons"]["broken"]["search"] == {"objective": None, "gap": None}
+    nothing = {"objective": None, "spread": None, "gap": None}
+    assert json.loads(process.stdout)["comparisons"]["broken"]["search"] == nothing
 
 
 def test_the_grammar_refuses_a_problem_it_does_not_know(here, tiny_problem):

@@ -26,7 +26,7 @@ ATTACKS = {
         "timeout",
         "CPU limit of 0.5 s",
     ),
-    "sleep": ("import time; time.sleep(60)", "timeout", "still running after 2.5 s on the clock"),
+    "sleep": ("import time; time.sleep(60)", "timeout", "still running after 10 s on the clock"),
     "result pipe closed, then a loop": ("os.close(3)\nwhile True: pass", "timeout", "CPU limit of 0.5 s"),
     "exceptions swallowed": (
         "while True:\n    try:\n        while True: pass\n    except BaseException: pass",

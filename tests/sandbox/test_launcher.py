@@ -51,6 +51,8 @@ def test_a_candidate_is_run_on_the_loaded_instances_in_order(sandbox: Sandbox, t
 def test_a_dead_sandbox_says_so(sandbox: Sandbox, toy: ProblemFolder) -> None:
     """When the process behind it is killed, both questions raise, and stopping it twice is fine."""
     os.kill(sandbox.pid, signal.SIGKILL)
+    # Its children are ended with it, not before: until then one of them may still answer.
+    os.waitid(os.P_PID, sandbox.pid, os.WEXITED | os.WNOWAIT)
     with pytest.raises(SandboxDiedError):
         sandbox.run(toy.baselines()["nearest"])
     with pytest.raises(SandboxDiedError):
