@@ -24,7 +24,7 @@ from coevo.evaluation.verdict import one_line
 from coevo.sandbox.confine import die_with_parent
 from coevo.sandbox.wire import Channel, ChannelClosedError
 
-_MAX_BYTES = 16 << 30
+_MAX_BYTES = 8 << 30
 """Address space: code that makes instances without end meets it before the machine's memory is gone."""
 
 CHECKS: tuple[Check[Subject], ...] = (
