@@ -62,6 +62,7 @@ class Server:
         self._instances: list[Instance] = []
         self._limits = _NO_LIMITS
         self._base_bytes = address_space_bytes()
+        self._pid = os.getpid()
 
     def serve(self) -> None:
         """Answer jobs until the input ends."""
@@ -96,6 +97,9 @@ class Server:
     def _supervise(self) -> int:
         """One supervisor's life; its exit code says whether a candidate was run or a "load" is next in the pipe."""
         die_with_parent()
+        if os.getppid() != self._pid:
+            # The server ended before its end could be noticed: an orphan must not answer in its place.
+            return _FAILED
         source_pipe, result_pipe = os.pipe(), os.pipe()
         pid = os.fork()
         if pid == 0:
