@@ -17,6 +17,11 @@ never an exception: it is an `Evaluation` whose status says what happened.
 from pathlib import Path
 
 
+def escaped(text: str) -> str:
+    """Text with every character that cannot be printed escaped, so that it stays on its line and steers no terminal."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
 class CoevoError(Exception):
     """Base of every error whose message is meant for the user."""
 

@@ -60,6 +60,15 @@ def log(run_directory: RunDirectory, ticking: Callable[[], float]) -> Iterator[E
         yield opened
 
 
+@pytest.fixture(scope="session")
+def shared_data():
+    """The folder of published instance files beside the checkout; skips where it is missing."""
+    folder = Path(__file__).resolve().parents[2] / "shared" / "data"
+    if not folder.is_dir():
+        pytest.skip("no instance files beside the checkout (../shared/data)")
+    return folder
+
+
 class FakePool:
     """Judges candidates with a Python function; counts what it was asked."""
 

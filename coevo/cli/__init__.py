@@ -13,7 +13,7 @@ from coevo.cli.evaluate import evaluate
 from coevo.cli.problem import problem
 from coevo.cli.resume import resume
 from coevo.cli.search import search
-from coevo.errors import CoevoError
+from coevo.errors import CoevoError, escaped
 
 app = typer.Typer(
     help="Heuristic programs and the language model that writes them evolve together.",
@@ -53,7 +53,5 @@ def main() -> None:
 
 def _refuse(message: str) -> NoReturn:
     """One line, without what could steer the terminal."""
-    line = " ".join(message.split())
-    printable = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in line)
-    sys.stderr.write(f"coevo: {printable}\n")
+    sys.stderr.write(f"coevo: {escaped(' '.join(message.split()))}\n")
     sys.exit(2)

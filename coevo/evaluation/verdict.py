@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from coevo.candidate import Evaluation, Status
-from coevo.errors import Infeasible
+from coevo.errors import Infeasible, escaped
 from coevo.interfaces import Instance, Problem, Solution
 from coevo.sandbox.confine import Limits
 from coevo.sandbox.results import Claim, Failure, GarbledError, decode
@@ -80,8 +80,8 @@ def merge(parts: Sequence[Evaluation], sign: float) -> Evaluation:
 
 def one_line(text: str) -> str:
     """Untrusted text as one printable line of at most 300 characters."""
-    escaped = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text[: 2 * _MAX_DETAIL])
-    return escaped if len(escaped) <= _MAX_DETAIL else escaped[: _MAX_DETAIL - 1] + "…"
+    line = escaped(text[: 2 * _MAX_DETAIL])
+    return line if len(line) <= _MAX_DETAIL else line[: _MAX_DETAIL - 1] + "…"
 
 
 def _failed(status: Status, detail: str) -> Evaluation:

@@ -8,6 +8,33 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coevo.errors import Infeasible
+from coevo.interfaces import Instance
+from coevo.problemkit.tours import check_node_ids, euclidean_instance
+
+DEPOT = (0.5, 0.5)
+"""Where drawn instances have their depot: in the middle of the unit square."""
+
+
+def drawn_instance(
+    name: str, seed: int, customers: NDArray[np.float64], demands: NDArray[Any], capacity: int
+) -> Instance:
+    """An instance of which the customers are drawn and node 0 is the depot, with demand 0.
+
+    Args:
+        name: Of the instance.
+        seed: Of the instance.
+        customers: Coordinates, shape (n, 2).
+        demands: Of the customers, shape (n,), integers.
+        capacity: Of each vehicle.
+
+    Returns:
+        With `coordinates` (n + 1, 2), `distance_matrix` (n + 1, n + 1), `demands` (n + 1,) int64 and `capacity`; arrays
+        are read-only.
+    """
+    plain = euclidean_instance(name, seed, np.vstack([DEPOT, customers]))
+    loads = np.concatenate([[0], demands]).astype(np.int64)
+    loads.flags.writeable = False
+    return Instance(name, seed, {**plain.data, "demands": loads, "capacity": capacity})
 
 
 def check_routes(solution: NDArray[Any], demands: NDArray[Any], capacity: float) -> NDArray[np.int64]:
@@ -25,17 +52,8 @@ def check_routes(solution: NDArray[Any], demands: NDArray[Any], capacity: float)
         Infeasible: Naming the first constraint that is broken, in the order shape, type, range, repetition, load, empty
             route, beginning and end, number.
     """
-    solution = np.asarray(solution)
     size = len(demands)
-    if solution.ndim != 1:
-        raise Infeasible(f"expected routes as a 1-D array of node ids, got shape {solution.shape}")
-    if solution.dtype.kind not in "iu":
-        raise Infeasible(f"expected routes of integer node ids, got {solution.dtype}")
-    outside = np.flatnonzero((solution < 0) | (solution >= size))
-    if outside.size:
-        place = outside[0]
-        raise Infeasible(f"node {solution[place]} at position {place} is not one of 0 to {size - 1}")
-    nodes = solution.astype(np.int64)
+    nodes = check_node_ids(solution, size, "routes")
     _check_visits(nodes, size)
     _check_loads(nodes, np.asarray(demands), capacity)
     _check_depot(nodes)

@@ -19,7 +19,7 @@ from coevo.records.run_directory import RunDirectory
 from coevo.searching.assemble import assembled
 from coevo.searching.closing import closing
 from coevo.searching.config import SearchConfig, absolute, make_config
-from coevo.searching.finish import choose_best, reference_means, report
+from coevo.searching.finish import choose_best, report
 from coevo.searching.loop import Search, evolve
 from coevo.searching.result import SearchResult
 
@@ -142,7 +142,7 @@ def _run(
             best = choose_best(outcome.population, search.examiner, search.problem) if outcome.population else None
             if best is not None:
                 directory.save_best(best.candidate)
-            findings = report(search.problem, best, search.examiner, compare=config.compare)
+            findings = report(search.problem, best, search.examiner, known=search.references, compare=config.compare)
         except KeyboardInterrupt:
             directory.save_result(closing(search, directory, started, "interrupted"))
             raise KeyboardInterrupt(str(directory.path)) from None
@@ -188,5 +188,5 @@ def _opening(search: Search) -> dict[str, Any]:
         "fingerprint": _fingerprint(search),
         "first": search.plan.first,
         "generations": [dict(counts) for counts in search.plan.generations],
-        "reference": reference_means(search.problem, ["search"]).get("search"),
+        "reference": search.references.get("search"),
     }

@@ -47,7 +47,7 @@ def assembled(
         engine.fingerprint()  # a model that cannot be served shows now
         check_baselines(problem, pool)
         check_start(problem, pool, renderer, start)
-        reference_means(problem, list(problem.spec.splits))
+        references = reference_means(problem, list(problem.spec.splits))
         textbook_algorithms(problem)
         directory = open_directory()
         log = stack.enter_context(directory.open_log(time.time, listeners))
@@ -64,6 +64,7 @@ def assembled(
                 log=log,
                 stop=StopRule(config, problem.sign(), time.monotonic, log.recorded),
                 start=start,
+                references=references,
             ),
             directory,
         )

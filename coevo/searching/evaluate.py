@@ -126,7 +126,7 @@ def _groups(folder: ProblemFolder, measurement: Measurement) -> list[_Group]:
         return [_Group(f"file {n}: {f.path}", f.instances, f.references) for n, f in enumerate(read)]
     split = measurement.split or "search"
     instances = instances_of(folder, split)
-    known = reference_of(folder, split)
+    known = reference_of(folder, split, len(instances))
     return [_Group(split, instances, [None] * len(instances) if known is None else known.tolist())]
 
 

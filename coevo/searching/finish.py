@@ -37,10 +37,13 @@ class Findings:
     comparisons: dict[str, dict[str, SplitResult]] = field(default_factory=dict)
 
 
-def report(problem: ProblemFolder, chosen: Scored | None, examiner: Examiner, *, compare: bool) -> Findings:
+def report(
+    problem: ProblemFolder, chosen: Scored | None, examiner: Examiner, *, known: Mapping[str, float], compare: bool
+) -> Findings:
     """Measure the chosen candidate on every split and, to compare, the problem's baselines and textbook algorithms.
 
-    Of a random problem the baselines are measured under the first of the fresh seeds alone.
+    Of a random problem the baselines are measured under the first of the fresh seeds alone. `known` are the means of
+    `reference_means`.
     """
     if chosen is None:
         return Findings()
@@ -51,8 +54,6 @@ def report(problem: ProblemFolder, chosen: Scored | None, examiner: Examiner, *,
             examiner.begin(chosen.candidate, draw)
         for candidate in baselines.values():
             examiner.begin(candidate, draws(problem, split)[0])
-    known = reference_means(problem, splits)
-
     own = {split: _measured(examiner, chosen.candidate, draws(problem, split), "candidate") for split in splits}
     table = {
         name: {split: _measured(examiner, candidate, draws(problem, split)[:1], "baseline") for split in splits}
@@ -154,19 +155,20 @@ def reference_means(problem: ProblemFolder, splits: Sequence[str]) -> dict[str, 
     Raises:
         ContentError: If the problem's `reference` fails or gives anything but finite numbers.
     """
-    known = {split: reference_of(problem, split) for split in splits}
+    if not hasattr(problem.load(), "reference"):
+        return {}
+    known = {split: reference_of(problem, split, len(instances_of(problem, split))) for split in splits}
     return {split: float(np.mean(values)) for split, values in known.items() if values is not None}
 
 
-def reference_of(problem: ProblemFolder, split: str) -> NDArray[np.float64] | None:
-    """Best-known objective of each instance of a split, in order; None if the problem knows none.
+def reference_of(problem: ProblemFolder, split: str, count: int) -> NDArray[np.float64] | None:
+    """Best-known objective of each of a split's `count` instances, in order; None if the problem knows none.
 
     Raises:
         ContentError: If the problem's `reference` fails or gives anything but finite numbers.
     """
     if not hasattr(problem.load(), "reference"):
         return None
-    count = len(instances_of(problem, split))
     return _call(problem, "reference", split, then=lambda values: _as_references(values, count))
 
 

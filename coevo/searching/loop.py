@@ -40,6 +40,8 @@ class Search:
     log: EventLog
     stop: StopRule
     start: tuple[Candidate, ...]
+    references: dict[str, float]
+    """Mean best-known objective of each split that has one."""
 
     @property
     def sampling(self) -> Sampling:

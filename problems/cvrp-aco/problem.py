@@ -18,8 +18,8 @@ import numpy as np
 from coevo.interfaces import Heuristic, Instance, Solution
 from coevo.problemkit import colony
 from coevo.problemkit.route_drawing import draw_routes
+from coevo.problemkit.routes import drawn_instance
 from coevo.problemkit.splits import check_split, draw_split, split_names
-from coevo.problemkit.tours import distance_matrix
 
 from .files import cvrp, read, read_reference
 
@@ -27,7 +27,6 @@ __all__ = ["draw", "instances", "objective", "read", "read_reference", "referenc
 
 SEED = 1234
 CAPACITY = 50
-DEPOT = (0.5, 0.5)
 DEMANDS = (1, 10)
 """Smallest demand, and the one above the largest."""
 
@@ -59,7 +58,7 @@ def instances(split: str) -> list[Instance]:
         return [(stream.random_sample((customers, 2)), stream.randint(*DEMANDS, customers)) for _ in range(count)]
 
     first, drawn = draw_split(STREAM, split, draw_customers)
-    return [_instance(f"{split}-{i}", first + i, *each) for i, each in enumerate(drawn)]
+    return [drawn_instance(f"{split}-{i}", first + i, *each, CAPACITY) for i, each in enumerate(drawn)]
 
 
 def solve(heuristic: Heuristic, instance: Instance) -> Solution:
@@ -102,18 +101,6 @@ def draw(instance: Instance, solution: Solution) -> str:
     """
     found = _found(instance, solution)
     return draw_routes(instance, found.path, found.cost)
-
-
-def _instance(name: str, seed: int, customers: np.ndarray, demands: np.ndarray) -> Instance:
-    points = np.vstack([DEPOT, customers])
-    data = {
-        "coordinates": points,
-        "distance_matrix": distance_matrix(points),
-        "demands": np.concatenate([[0], demands]).astype(np.int64),
-    }
-    for array in data.values():
-        array.flags.writeable = False
-    return Instance(name, seed, {**data, "capacity": CAPACITY})
 
 
 def _found(instance: Instance, solution: Solution) -> colony.Found:

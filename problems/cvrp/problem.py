@@ -14,10 +14,9 @@ import numpy as np
 from coevo.interfaces import Heuristic, Instance, Solution
 from coevo.problemkit.returned import whole_number
 from coevo.problemkit.route_drawing import draw_routes
-from coevo.problemkit.routes import check_routes, join_routes, routes_length
+from coevo.problemkit.routes import check_routes, drawn_instance, join_routes, routes_length
 from coevo.problemkit.solvers import pyvrp_routes
 from coevo.problemkit.splits import check_split, draw_split, split_names
-from coevo.problemkit.tours import distance_matrix
 
 from .files import read, read_reference
 from .savings import savings
@@ -59,7 +58,7 @@ def instances(split: str) -> list[Instance]:
         return [(stream.random_sample((customers, 2)), stream.randint(1, 10, customers)) for _ in range(count)]
 
     first, drawn = draw_split(STREAM, split, draw_customers)
-    return [_drawn(f"{split}-{i}", first + i, *each) for i, each in enumerate(drawn)]
+    return [drawn_instance(f"{split}-{i}", first + i, *each, CAPACITY) for i, each in enumerate(drawn)]
 
 
 def solve(heuristic: Heuristic, instance: Instance) -> Solution:
@@ -140,15 +139,6 @@ def draw(instance: Instance, solution: Solution) -> str:
     """
     visits = check_routes(solution, instance.data["demands"], instance.data["capacity"])
     return draw_routes(instance, visits, routes_length(instance.data["distance_matrix"], visits))
-
-
-def _drawn(name: str, seed: int, customers: np.ndarray, loads: np.ndarray) -> Instance:
-    points = np.vstack(([0.5, 0.5], customers))
-    demands = np.concatenate(([0], loads)).astype(np.int64)
-    data = {"coordinates": points, "distance_matrix": distance_matrix(points), "demands": demands}
-    for array in data.values():
-        array.flags.writeable = False
-    return Instance(name, seed, {**data, "capacity": CAPACITY})
 
 
 def _read_only(array: np.ndarray) -> np.ndarray:

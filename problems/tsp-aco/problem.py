@@ -18,7 +18,7 @@ from coevo.interfaces import Heuristic, Instance, Solution
 from coevo.problemkit import colony
 from coevo.problemkit.route_drawing import draw_tour
 from coevo.problemkit.splits import check_split, draw_split, split_names
-from coevo.problemkit.tours import distance_matrix
+from coevo.problemkit.tours import euclidean_instance
 
 from .files import read, read_reference, tsp
 
@@ -49,7 +49,7 @@ def instances(split: str) -> list[Instance]:
     check_split("tsp-aco", split, split_names(STREAM))
     stream = np.random.RandomState(SEED)
     first, points = draw_split(STREAM, split, lambda count, nodes: stream.random_sample((count, nodes, 2)))
-    return [_instance(f"{split}-{i}", first + i, each) for i, each in enumerate(points)]
+    return [euclidean_instance(f"{split}-{i}", first + i, each) for i, each in enumerate(points)]
 
 
 def solve(heuristic: Heuristic, instance: Instance) -> Solution:
@@ -86,13 +86,6 @@ def draw(instance: Instance, solution: Solution) -> str:
     """
     found = _found(instance, solution)
     return draw_tour(instance, found.path, found.cost)
-
-
-def _instance(name: str, seed: int, points: np.ndarray) -> Instance:
-    data = {"coordinates": points, "distance_matrix": distance_matrix(points)}
-    for array in data.values():
-        array.flags.writeable = False
-    return Instance(name, seed, data)
 
 
 def _found(instance: Instance, solution: Solution) -> colony.Found:

@@ -2,13 +2,11 @@
 
 from pathlib import Path
 
-import numpy as np
-
 from coevo.errors import InstanceFileError
 from coevo.interfaces import Instance
 from coevo.problemkit.arrays import read_points
 from coevo.problemkit.solution_files import read_tour
-from coevo.problemkit.tours import distance_matrix, tour_length
+from coevo.problemkit.tours import euclidean_instance, tour_length
 from coevo.problemkit.tsplib import read_tsplib
 
 TOUR_SUFFIXES = (".opt.tour", ".tour")
@@ -23,7 +21,9 @@ def read(path: Path) -> list[Instance]:
         InstanceFileError: If the file cannot be read, or is neither TSP nor ATSP.
     """
     if path.suffix.lower() == ".npy":
-        return [_of_points(path, place, points) for place, points in enumerate(read_points(path))]
+        return [
+            euclidean_instance(f"{path.stem}-{place}", place, points) for place, points in enumerate(read_points(path))
+        ]
     file = read_tsplib(path)
     if file.kind == "CVRP":
         raise InstanceFileError(path, None, "expected TYPE TSP or ATSP, got CVRP, which the problem cvrp reads")
@@ -47,9 +47,3 @@ def read_reference(path: Path) -> list[float | None] | None:
     if len(tour) != len(distances):
         raise InstanceFileError(file, None, f"expected a tour of {len(distances)} nodes ({path.name}), got {len(tour)}")
     return [tour_length(distances, tour)]
-
-
-def _of_points(path: Path, place: int, points: np.ndarray) -> Instance:
-    data = {"coordinates": points, "distance_matrix": distance_matrix(points)}
-    data["distance_matrix"].flags.writeable = False
-    return Instance(f"{path.stem}-{place}", place, data)

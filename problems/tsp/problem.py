@@ -17,7 +17,7 @@ from coevo.problemkit.returned import whole_number
 from coevo.problemkit.route_drawing import draw_tour
 from coevo.problemkit.solvers import lkh_tour, ortools_tour
 from coevo.problemkit.splits import check_split, draw_split, split_names
-from coevo.problemkit.tours import check_tour, distance_matrix, tour_length
+from coevo.problemkit.tours import check_tour, euclidean_instance, tour_length
 
 from .files import read, read_reference
 from .insertion import farthest_insertion
@@ -59,7 +59,7 @@ def instances(split: str) -> list[Instance]:
     check_split("tsp", split, split_names(STREAM))
     stream = np.random.RandomState(SEED)
     first, points = draw_split(STREAM, split, lambda count, nodes: stream.random_sample((count, nodes, 2)))
-    return [_instance(f"{split}-{i}", first + i, each) for i, each in enumerate(points)]
+    return [euclidean_instance(f"{split}-{i}", first + i, each) for i, each in enumerate(points)]
 
 
 def solve(heuristic: Heuristic, instance: Instance) -> Solution:
@@ -123,13 +123,6 @@ def draw(instance: Instance, solution: Solution) -> str:
     """
     tour = check_tour(solution, len(instance.data["distance_matrix"]))
     return draw_tour(instance, tour, objective(instance, tour))
-
-
-def _instance(name: str, seed: int, points: np.ndarray) -> Instance:
-    data = {"coordinates": points, "distance_matrix": distance_matrix(points)}
-    for array in data.values():
-        array.flags.writeable = False
-    return Instance(name, seed, data)
 
 
 def _ortools(instance: Instance) -> Solution:

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
@@ -13,7 +13,6 @@ from coevo.errors import RunError
 from coevo.es import ESSettings, EvolutionStrategy, StepRecord, read_history, updates
 from coevo.interfaces import Update
 
-UNTIMED = settings(deadline=None)
 RUN = 2**64 - 59
 
 
@@ -38,7 +37,6 @@ def changed(record, **fields):
     return json.dumps(json.loads(record.to_line()) | fields) + "\n"
 
 
-@UNTIMED
 @given(
     rewards=st.lists(st.floats(-1e9, 1e9), min_size=2, max_size=8),
     sigma=st.floats(0, 1),
@@ -56,7 +54,6 @@ def test_a_record_survives_its_line_to_the_last_bit(rewards, sigma, fingerprint)
     assert int(again.run_key, 16) == RUN
 
 
-@UNTIMED
 @given(st.lists(st.floats(width=32, allow_nan=False, allow_infinity=False), min_size=1, max_size=30))
 def test_every_fp32_value_survives(coefficients):
     """The decimal text of a coefficient names one fp32 number: the smallest, the largest and minus zero too."""

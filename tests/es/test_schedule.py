@@ -1,12 +1,11 @@
 import itertools
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from coevo.es import ESSettings, alpha_at, sigma_at
 
-UNTIMED = settings(deadline=None)
 PUBLISHED = ESSettings(sigma=1e-3, sigma_end=0.0)
 
 
@@ -19,7 +18,6 @@ def test_cosine_gives_the_published_values(generation, sigma):
     assert sigma_at(generation, 25, PUBLISHED) == pytest.approx(sigma, rel=1e-12)
 
 
-@UNTIMED
 @given(
     generations=st.integers(2, 200),
     sigma=st.floats(1e-6, 1.0),

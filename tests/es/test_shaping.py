@@ -2,12 +2,11 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from coevo.es import z_scores
 
-UNTIMED = settings(deadline=None)
 REWARDS = st.lists(st.integers(-1000, 1000), min_size=2, max_size=30).filter(lambda values: len(set(values)) > 1)
 
 
@@ -16,7 +15,6 @@ def test_a_hand_computed_example():
     np.testing.assert_allclose(z_scores([1.0, 2.0, 3.0]), [-math.sqrt(1.5), 0.0, math.sqrt(1.5)], rtol=1e-15)
 
 
-@UNTIMED
 @given(REWARDS)
 def test_scores_equal_the_numpy_statement(rewards):
     """The scores are (r - mean) / population standard deviation."""
@@ -24,7 +22,6 @@ def test_scores_equal_the_numpy_statement(rewards):
     np.testing.assert_allclose(z_scores(rewards), (values - values.mean()) / values.std(), rtol=1e-9, atol=1e-12)
 
 
-@UNTIMED
 @given(REWARDS, st.floats(1e-6, 1e6), st.floats(-1e3, 1e3))
 def test_scale_and_offset_do_not_matter(rewards, scale, offset):
     """A reward in other units, from another zero, gives the same scores."""
@@ -33,7 +30,6 @@ def test_scale_and_offset_do_not_matter(rewards, scale, offset):
     np.testing.assert_allclose(z_scores(moved), z_scores(rewards), rtol=0, atol=max(tolerance, 1e-9))
 
 
-@UNTIMED
 @given(REWARDS, st.randoms(use_true_random=False))
 def test_order_does_not_matter_to_the_last_bit(rewards, random):
     """A permutation of the rewards permutes the scores and changes none."""

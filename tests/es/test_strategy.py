@@ -2,14 +2,13 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from coevo import noise
 from coevo.es import ESSettings, EvolutionStrategy
 from coevo.interfaces import Update
 
-UNTIMED = settings(deadline=None)
 RUN = 0xC0FFEE
 REWARDS = st.lists(st.integers(-100, 100), min_size=2, max_size=24).filter(lambda rewards: len(set(rewards)) > 1)
 
@@ -49,7 +48,6 @@ def test_sigma_is_rounded_to_fp32():
     assert member.sigma == float(np.float32(1e-3))
 
 
-@UNTIMED
 @given(REWARDS)
 def test_the_update_equals_the_numpy_statement(rewards):
     """Coefficients are (α/G)·ẑ, one per direction in order, rounded to fp32."""
@@ -61,7 +59,6 @@ def test_the_update_equals_the_numpy_statement(rewards):
     np.testing.assert_allclose(update.coefficients, expected, rtol=1e-6, atol=1e-15)
 
 
-@UNTIMED
 @given(st.lists(st.tuples(st.integers(-50, 50), st.integers(-50, 50)), min_size=1, max_size=12))
 def test_antithetic_pairs_are_merged(pairs):
     """A direction's coefficient is (α/G)·(ẑ₊ − ẑ₋) with z-scores over all G members; pairs that cancel move nothing."""
@@ -76,7 +73,6 @@ def test_antithetic_pairs_are_merged(pairs):
     np.testing.assert_allclose(update.coefficients, expected, rtol=1e-6, atol=1e-15)
 
 
-@UNTIMED
 @given(st.lists(st.floats(-1e6, 1e6), min_size=4, max_size=12), st.randoms(use_true_random=False))
 def test_the_order_of_telling_does_not_matter(rewards, random):
     """Rewards arrive as the engines finish; every order gives the same update to the bit."""

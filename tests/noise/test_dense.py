@@ -4,14 +4,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from coevo import noise
 from coevo.noise import oracle
-
-UNTIMED = settings(deadline=None)
-"""The first example of a kernel includes its compilation."""
 
 WORDS = st.integers(0, 2**64 - 1)
 SHORT = st.integers(0, 40)
@@ -34,7 +31,6 @@ def perturbed(base, **place):
     return out
 
 
-@UNTIMED
 @given(key=WORDS, tensor=WORDS, start=STARTS, count=COUNTS)
 def test_normals_equal_the_oracle(key, tensor, start, count):
     """The kernel and the definition agree bit for bit, for any key, tensor, start and length."""
@@ -43,7 +39,6 @@ def test_normals_equal_the_oracle(key, tensor, start, count):
     assert found.tobytes() == oracle.normals(key, tensor, start, count).tobytes()
 
 
-@UNTIMED
 @given(key=WORDS, tensor=WORDS, start=STARTS, count=COUNTS, scale=SCALES)
 def test_perturb_equals_the_oracle(key, tensor, start, count, scale):
     """A product rounded once and a sum rounded once: no fused multiply-add anywhere."""
@@ -52,7 +47,6 @@ def test_perturb_equals_the_oracle(key, tensor, start, count, scale):
     assert perturbed(base, **place).tobytes() == oracle.perturbed(base, **place).tobytes()
 
 
-@UNTIMED
 @given(
     terms=st.lists(st.tuples(WORDS, st.floats(-10.0, 10.0, width=32)), max_size=5),
     tensor=WORDS,
@@ -76,7 +70,6 @@ def test_a_fused_multiply_add_would_be_noticed():
     assert fused.tobytes() != perturbed(base, key=1, tensor=2, scale=0.3).tobytes()
 
 
-@UNTIMED
 @given(cuts=st.lists(st.integers(0, 9000), max_size=6), start=st.integers(0, 50))
 def test_chunks_never_change_a_bit(cuts, start):
     """Any cut of a range gives the bytes of the whole range."""
@@ -110,7 +103,6 @@ def test_threads_never_change_a_bit(num_threads):
     assert parts.tobytes() == whole.tobytes()
 
 
-@UNTIMED
 @given(scale=st.floats(2.0**-20, 1.0, width=32), start=st.integers(0, 20))
 def test_the_opposite_scale_mirrors(scale, start):
     """At base 0 the mirrored member is the exact negative; the base itself is never touched."""

@@ -2,14 +2,11 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from coevo import noise
 from coevo.noise import oracle
-
-UNTIMED = settings(deadline=None)
-"""The first example of a kernel includes its compilation."""
 
 
 def tensor(count, dtype=np.float32, seed=3):
@@ -26,7 +23,6 @@ def test_fingerprint_equals_the_oracle(dtype, count):
     assert noise.fingerprint(tensors) == oracle.fingerprint(tensors)
 
 
-@UNTIMED
 @given(cuts=st.lists(st.integers(0, 9000), max_size=6), order=st.randoms(use_true_random=False))
 def test_chunks_and_their_order_do_not_matter(cuts, order):
     """Parts of any size, summed in any order modulo 2⁶⁴, give the fingerprint of the whole."""
@@ -47,7 +43,6 @@ def test_shape_and_mapping_order_do_not_matter():
     assert noise.fingerprint({"a": np.ascontiguousarray(a.T), "b": b}) != expected
 
 
-@UNTIMED
 @given(position=st.integers(0, 4999), bit=st.integers(0, 31))
 def test_every_single_bit_counts(position, bit):
     """Flipping any one bit changes the fingerprint, the sign of zero included."""
@@ -70,7 +65,6 @@ def test_all_single_bit_flips_differ_from_each_other(dtype):
     assert len(seen) == 64 * 8 * words.itemsize
 
 
-@UNTIMED
 @given(st.lists(st.integers(0, 8191), min_size=2, max_size=2, unique=True))
 def test_swapped_elements_count(places):
     """Two different elements that change places change the fingerprint, within a block and across blocks."""

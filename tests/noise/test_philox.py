@@ -1,13 +1,10 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from coevo.noise import oracle
 from coevo.noise.kernels import fill_words
-
-UNTIMED = settings(deadline=None)
-"""The first example of a kernel includes its compilation."""
 
 KNOWN_ANSWERS = [
     ("00000000 00000000 00000000 00000000", "00000000 00000000", "6627e8d5 e169c58d bc57ac4c 9b00dbd8"),
@@ -42,7 +39,6 @@ def test_oracle_gives_the_known_answers(counter, key, output):
     assert [int(word[0]) for word in words] == numbers(output)
 
 
-@UNTIMED
 @given(first=st.integers(0, 2**61 - 70), key=WORDS, tensor=WORDS, count=st.integers(1, 70))
 def test_kernel_counts_on_from_any_counter(first, key, tensor, count):
     """Consecutive counters carry from the low into the high word exactly as 64-bit numbers do."""

@@ -1,7 +1,6 @@
-"""The bundled problems, each loaded once, and real instance files, where there are any."""
+"""The bundled problems, each loaded once."""
 
 from functools import cache
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -46,12 +45,3 @@ def objectives(loaded):
         return [problem.objective(instance, problem.solve(heuristic, instance)) for instance in loaded.instances[split]]
 
     return run
-
-
-@pytest.fixture(scope="session")
-def shared_data():
-    """The folder of published instance files beside the checkout; skips where it is missing."""
-    folder = Path(__file__).resolve().parents[3] / "shared" / "data"
-    if not folder.is_dir():
-        pytest.skip("no instance files beside the checkout (../shared/data)")
-    return folder

@@ -80,6 +80,7 @@ class Harness:
             log=log,
             stop=StopRule(self.config, 1.0, lambda: 0.0, log.recorded),
             start=tuple(start),
+            references={},
         )
 
     def asked(self):

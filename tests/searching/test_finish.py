@@ -58,7 +58,7 @@ def test_the_report_gives_mean_and_spread(examiner, random_tsp, scored):
     names = [name for split in random_tsp.spec.splits for name in draws(random_tsp, split)]
     costs = {("chosen", name): 5.0 + int(name[-1]) for name in names}
     del costs["chosen", "test20#2"]
-    findings = report(random_tsp, scored(1.0, "chosen"), examiner(costs), compare=False)
+    findings = report(random_tsp, scored(1.0, "chosen"), examiner(costs), known={}, compare=False)
     assert len(names) == FRESH_SEEDS * len(random_tsp.spec.splits)
     assert (findings.splits["val"].objective, findings.splits["val"].spread) == (7.0, 1.0)
     assert findings.splits["test20"].objective is None
@@ -78,7 +78,7 @@ def test_a_baseline_called_best_is_not_the_chosen_one(examiner, tsp, scored, mon
     folder = replace(tsp, path=tmp_path)
     monkeypatch.setattr(type(folder), "load", lambda self: Textbook())
     costs = {(code, split): cost for code, cost in (("chosen", 1.0), ("baseline", 9.0)) for split in tsp.spec.splits}
-    findings = report(folder, scored(1.0, "chosen"), examiner(costs), compare=True)
+    findings = report(folder, scored(1.0, "chosen"), examiner(costs), known={}, compare=True)
     assert findings.splits["search"].objective == 1.0
     assert {name: row["search"].objective for name, row in findings.comparisons.items()} == {
         "best": 9.0,

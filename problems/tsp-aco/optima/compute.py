@@ -8,17 +8,11 @@ runs differ, and the log says where it was reached.
 
 import argparse
 import logging
-import time
 from pathlib import Path
 
-import numpy as np
-
 from coevo.content import find_problem, load_module
-from coevo.problemkit.tours import check_tour, tour_length
 
 HERE = Path(__file__).resolve().parent
-
-logger = logging.getLogger("compute")
 
 
 def main():
@@ -28,20 +22,9 @@ def main():
     parser.add_argument("--limit-s", type=float, default=600.0, help="longest proof, in seconds of CPU time")
     arguments = parser.parse_args()
     logging.basicConfig(level=logging.INFO, format="%(message)s")
-    tsp = find_problem("tsp")
-    construct = tsp.load().classics()["farthest insertion"]
-    prove = load_module(tsp.path / "optima" / "branch_and_cut.py").prove
-    lengths, num_proven, started = [], 0, time.process_time()
-    for instance in find_problem("tsp-aco").load().instances(arguments.split):
-        distances = instance.data["distance_matrix"]
-        proof = prove(distances, construct(instance), limit_s=arguments.limit_s)
-        lengths.append(tour_length(distances, check_tour(proof.tour, len(distances))))
-        num_proven += proof.complete
-        facts = (instance.name, lengths[-1], proof.root_bound, proof.num_nodes, "" if proof.complete else ", OPEN")
-        logger.info("%s: %.9f, root bound %.9f, %d nodes%s", *facts)
-    np.save(HERE / f"{arguments.split}.npy", np.array(lengths))
-    summary = (arguments.split, np.mean(lengths), num_proven, len(lengths), time.process_time() - started)
-    logger.info("%s: mean %.9f, proven %d of %d, %.0f s of CPU time", *summary)
+    tours = load_module(find_problem("tsp").path / "optima" / "compute.py")
+    instances = find_problem("tsp-aco").load().instances(arguments.split)
+    tours.compute(instances, HERE / f"{arguments.split}.npy", limit_s=arguments.limit_s)
 
 
 if __name__ == "__main__":
