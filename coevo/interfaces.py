@@ -58,16 +58,39 @@ class Problem(Protocol):
         """Value of a solution in the problem's own sense; trusted and pure; raises `Infeasible`."""
 
 
+Unit = Literal["element", "tile"]
+UpdateRule = Literal["master", "stochastic", "nearest"]
+"""How an update reaches the weights: added to fp32 masters of what is served, or rounded once to the type that is
+served, stochastically with replayable bits or to nearest (published). With fp32 weights all three are the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """The weights cut at random into disjoint subspaces, anew every step (CoPES, arXiv:2608.02391, section 3).
+
+    Attributes:
+        count: K, the number of subspaces.
+        unit: What is assigned as a whole: every element on its own (published), or tiles of 4,096 elements that are
+            consecutive in their tensor, which save K times the noise and the backup.
+    """
+
+    count: int
+    unit: Unit = "element"
+
+
 @dataclass(frozen=True, slots=True)
 class Member:
-    """One perturbed model of an ES step: weights + sign · sigma · ε(run_key, step, direction).
+    """One perturbed model of an ES step: weights + sign · sigma · ε(run_key, step, direction) on its subspace.
 
     Attributes:
         run_key: 64-bit key of the run's noise.
         step: Index of the ask/tell this member belongs to; no two steps share noise.
         direction: Index of the noise direction within the step.
         sign: +1, or -1 for the mirrored half of an antithetic pair.
-        sigma: Standard deviation of the perturbation, in weight units.
+        sigma: Standard deviation of the perturbation, in weight units; in one of K subspaces √K times the run's σ.
+        partition: How the weights are cut into subspaces, or None where every member moves all of them.
+        subspace: Index of the member's subspace, in [0, partition.count).
+        rank: r, for ε = A·Bᵀ/√r with A and B of r columns on every matrix (EGGROLL); 0 for dense noise.
     """
 
     run_key: int
@@ -75,6 +98,9 @@ class Member:
     direction: int
     sign: int
     sigma: float
+    partition: Partition | None = None
+    subspace: int = 0
+    rank: int = 0
 
     @property
     def identity(self) -> str:
@@ -84,19 +110,25 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """A step of the weights: θ ← θ + Σᵢ coefficientᵢ · ε(directionᵢ), summed in fp32 in this order.
+    """A step of the weights: θ ← θ + Σᵢ coefficientᵢ · ε(directionᵢ) on subspaceᵢ, summed in fp32 in this order.
 
     Attributes:
         run_key: 64-bit key of the run's noise.
         step: The step whose members earned the rewards.
         directions: Noise directions, in summation order.
-        coefficients: Exact fp32 values of (α/G)·ẑᵢ·signᵢ, one per direction.
+        coefficients: Exact fp32 values of (α/Nₖ)·ẑᵢ·signᵢ, one per direction.
+        partition: As of the members.
+        subspaces: The subspace of each direction; empty without a partition.
+        rank: As of the members.
     """
 
     run_key: int
     step: int
     directions: tuple[int, ...]
     coefficients: tuple[float, ...]
+    partition: Partition | None = None
+    subspaces: tuple[int, ...] = ()
+    rank: int = 0
 
 
 @dataclass(frozen=True, slots=True)

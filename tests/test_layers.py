@@ -17,7 +17,7 @@ LAYERS = [
     {"evolution", "evaluation", "es", "engines", "records"},
     {"noise", "sandbox", "problemkit", "codec"},
     {"content"},
-    {"interfaces", "candidate", "errors"},
+    {"interfaces", "candidate", "block", "errors"},
 ]
 MODULES = sorted(PACKAGE.rglob("*.py"))
 

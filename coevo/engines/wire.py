@@ -12,7 +12,7 @@ from dataclasses import asdict
 from multiprocessing.connection import Connection
 from typing import Any
 
-from coevo.interfaces import Completion, Member, Request, Sampling, Update
+from coevo.interfaces import Completion, Member, Partition, Request, Sampling, Update
 
 Message = dict[str, Any]
 
@@ -44,9 +44,19 @@ def unpack_request(values: Mapping[str, Any]) -> Request:
         id=values["id"],
         text=values["text"],
         seed=values["seed"],
-        member=None if member is None else Member(**member),
+        member=None if member is None else unpack_member(member),
         sampling=Sampling(**values["sampling"]),
     )
+
+
+def pack_member(member: Member) -> Message:
+    """A member as JSON values."""
+    return asdict(member)
+
+
+def unpack_member(values: Mapping[str, Any]) -> Member:
+    """The member that `pack_member` was given."""
+    return Member(**{**values, "partition": _partition(values["partition"])})
 
 
 def pack_completion(completion: Completion) -> Message:
@@ -66,9 +76,9 @@ def pack_update(update: Update) -> Message:
 
 def unpack_update(values: Mapping[str, Any]) -> Update:
     """The update that `pack_update` was given."""
-    return Update(
-        run_key=values["run_key"],
-        step=values["step"],
-        directions=tuple(values["directions"]),
-        coefficients=tuple(values["coefficients"]),
-    )
+    tuples = {key: tuple(values[key]) for key in ("directions", "coefficients", "subspaces")}
+    return Update(**{**values, **tuples, "partition": _partition(values["partition"])})
+
+
+def _partition(values: Mapping[str, Any] | None) -> Partition | None:
+    return None if values is None else Partition(**values)
