@@ -10,7 +10,10 @@ from typing import NoReturn
 import typer
 
 from coevo.cli.evaluate import evaluate
+from coevo.cli.export import export
+from coevo.cli.model import model
 from coevo.cli.problem import problem
+from coevo.cli.replay import replay
 from coevo.cli.resume import resume
 from coevo.cli.search import search
 from coevo.errors import CoevoError, escaped
@@ -23,8 +26,11 @@ app = typer.Typer(
 )
 app.command()(search)
 app.command()(resume)
+app.command()(replay)
+app.command()(export)
 app.command()(evaluate)
 app.add_typer(problem, name="problem")
+app.add_typer(model, name="model")
 
 
 class _StandardError(logging.Handler):

@@ -23,12 +23,22 @@ def search(
     ] = None,
     model: Annotated[
         str | None,
-        typer.Option(help="embedded, a Hugging Face folder, or a downloaded hub name.", rich_help_panel=MODEL),
+        typer.Option(
+            help="embedded, a Hugging Face folder, a downloaded hub name, or a server: http://host:port/v1#model.",
+            rich_help_panel=MODEL,
+        ),
     ] = None,
-    engine: Annotated[str | None, typer.Option(help="auto, torch or scripted.", rich_help_panel=MODEL)] = None,
+    engine: Annotated[
+        str | None, typer.Option(help="auto, torch, vllm, endpoint or scripted.", rich_help_panel=MODEL)
+    ] = None,
+    tensor_parallel: Annotated[
+        int | None, typer.Option(help="Devices that vLLM shards the model over.", rich_help_panel=MODEL)
+    ] = None,
     max_tokens: Annotated[int | None, typer.Option(help="Longest completion.", rich_help_panel=MODEL)] = None,
     temperature: Annotated[float | None, typer.Option(help="Sampling temperature.", rich_help_panel=MODEL)] = None,
-    es: Annotated[str | None, typer.Option(help="dense, or off for the frozen model.", rich_help_panel=ES)] = None,
+    es: Annotated[
+        str | None, typer.Option(help="dense, low-rank, or off for the frozen model.", rich_help_panel=ES)
+    ] = None,
     members: Annotated[int | None, typer.Option(help="Perturbed models in a step.", rich_help_panel=ES)] = None,
     children: Annotated[int | None, typer.Option(help="Children each of them writes.", rich_help_panel=ES)] = None,
     sigma: Annotated[
@@ -39,6 +49,28 @@ def search(
     alpha: Annotated[float | None, typer.Option(help="Step size of the update.", rich_help_panel=ES)] = None,
     alpha_rule: Annotated[str | None, typer.Option(help="constant or proportional (to σ).", rich_help_panel=ES)] = None,
     antithetic: Annotated[bool | None, typer.Option(help="Mirror the members in pairs.", rich_help_panel=ES)] = None,
+    subspaces: Annotated[
+        int | None, typer.Option(help="Random subspaces that members are dealt to (CoPES).", rich_help_panel=ES)
+    ] = None,
+    subspace_unit: Annotated[
+        str | None, typer.Option(help="element (published) or tile (saves memory).", rich_help_panel=ES)
+    ] = None,
+    z_scores: Annotated[
+        str | None, typer.Option(help="joint (published) or separate for each subspace.", rich_help_panel=ES)
+    ] = None,
+    rank: Annotated[int | None, typer.Option(help="Rank of low-rank noise.  [1]", rich_help_panel=ES)] = None,
+    seeds: Annotated[
+        str | None, typer.Option(help="Sampling seeds of members: independent or common.", rich_help_panel=ES)
+    ] = None,
+    scope: Annotated[
+        str | None, typer.Option(help="Weights that move: full, linear or a regular expression.", rich_help_panel=ES)
+    ] = None,
+    update_rule: Annotated[
+        str | None, typer.Option(help="16-bit weights: master, stochastic or nearest.", rich_help_panel=ES)
+    ] = None,
+    restore: Annotated[
+        str | None, typer.Option(help="Base while members serve: copy, host, tiles or mapped.", rich_help_panel=ES)
+    ] = None,
     target: Annotated[float | None, typer.Option(help="Stop at this objective.", rich_help_panel=STOP)] = None,
     patience: Annotated[
         int | None, typer.Option(help="Stop after generations without progress.", rich_help_panel=STOP)
@@ -64,13 +96,16 @@ def search(
         "problem": problem, "budget": budget, "method": method, "start": own,
         "model": model, "engine": engine, "max_tokens": max_tokens, "temperature": temperature, "es": es,
         "target": target, "patience": patience, "max_hours": max_hours, "seed": seed, "workers": workers,
-        "unsafe_no_sandbox": unsafe_no_sandbox,
+        "unsafe_no_sandbox": unsafe_no_sandbox, "tensor_parallel": tensor_parallel, "seeds": seeds,
     }  # fmt: skip
+    weights = {"scope": scope, "update_rule": update_rule, "restore": restore}
     strategy = {
         "members": members, "children": children, "sigma": sigma, "sigma_end": sigma_end, "schedule": schedule,
         "alpha": alpha, "alpha_rule": alpha_rule, "antithetic": antithetic,
+        "subspaces": subspaces, "subspace_unit": subspace_unit, "z_scores": z_scores, "rank": rank,
     }  # fmt: skip
-    values = _merge(_read_config(config), _present(given), _present(strategy))
+    tables = {"evolution_strategy": _present(strategy), "weights": _present(weights)}
+    values = _merge(_read_config(config), _present(given), tables)
     if budget is None and recipe is None:
         values.setdefault("budget", 200)
 
@@ -94,11 +129,13 @@ def _present(values: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in values.items() if value is not None}
 
 
-def _merge(file: dict[str, Any], given: dict[str, Any], strategy: dict[str, Any]) -> dict[str, Any]:
-    """Flags win over the file."""
-    in_file = file.get("evolution_strategy", {})
-    merged = {**in_file, **strategy} if isinstance(in_file, dict) else in_file
-    return {**file, **given, "evolution_strategy": merged}
+def _merge(file: dict[str, Any], given: dict[str, Any], tables: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """Flags win over the file, key by key inside its tables."""
+    merged = {**file, **given}
+    for name, flags in tables.items():
+        in_file = file.get(name, {})
+        merged[name] = {**in_file, **flags} if isinstance(in_file, dict) else in_file
+    return merged
 
 
 def _read_config(file: Path | None) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from coevo.block import Block, matrix_shape
 from coevo.errors import ModelError
 
 FloatArray = NDArray[np.float32]
@@ -55,13 +56,24 @@ class TensorInfo:
         Raises:
             ModelError: If the file is shorter than its header says.
         """
-        raw: NDArray[Any] = np.fromfile(self.file, _FLOATS[self.dtype], count=self.size, offset=self.offset)
-        if raw.size != self.size:
+        return self.read_block(Block.whole(self.name, self.shape)).reshape(-1)
+
+    def read_block(self, block: Block) -> FloatArray:
+        """The values of a block of this tensor: shape (rows, cols), fp32, in memory of their own.
+
+        Raises:
+            ModelError: If the file is shorter than its header says.
+        """
+        stored = _FLOATS[self.dtype]
+        if self.file.stat().st_size < self.offset + self.size * stored.itemsize:
             raise ModelError(f"{self.file} ends inside tensor {self.name!r}; fetch the model again")
+        if block.size == 0:
+            return np.empty((block.rows, block.cols), np.float32)
+        matrix: NDArray[Any] = np.memmap(self.file, stored, "r", self.offset, matrix_shape(self.shape))
+        values = matrix[block.row : block.row + block.rows, block.col : block.col + block.cols]
         if self.dtype == "BF16":
-            raw = (raw.astype(np.uint32) << np.uint32(16)).view(np.float32)
-        values: FloatArray = raw.astype(np.float32, copy=False)
-        return values
+            return (values.astype(np.uint32) << np.uint32(16)).view(np.float32)
+        return np.array(values, np.float32)
 
 
 def read_headers(folder: Path) -> dict[str, TensorInfo]:
@@ -84,11 +96,30 @@ def read_headers(folder: Path) -> dict[str, TensorInfo]:
     return tensors
 
 
-def write_checkpoint(file: Path, arrays: Mapping[str, FloatArray], shapes: Mapping[str, tuple[int, ...]]) -> None:
-    """Write fp32 tensors as one safetensors file; flat arrays are given their shapes."""
-    from safetensors.numpy import save_file
+def write_checkpoint(
+    file: Path, arrays: Mapping[str, NDArray[Any]], shapes: Mapping[str, tuple[int, ...]], dtype: str = "F32"
+) -> None:
+    """Write tensors of one type as one safetensors file, a tensor at a time; the same tensors give the same bytes.
 
-    save_file({name: array.reshape(shapes[name]) for name, array in arrays.items()}, file, metadata={"format": "pt"})
+    Args:
+        file: Where to.
+        arrays: Name -> values in row-major order and in that type (bfloat16 as its bits).
+        shapes: Name -> shape.
+        dtype: The safetensors code: "F32", "F16" or "BF16".
+    """
+    stored, entries, offset = _FLOATS[dtype], {}, 0
+    for name in sorted(arrays):
+        if arrays[name].dtype != stored:
+            raise ValueError(f"expected {stored} values of tensor {name!r} for {dtype}, got {arrays[name].dtype}")
+        end = offset + arrays[name].nbytes
+        entries[name] = {"dtype": dtype, "shape": list(shapes[name]), "data_offsets": [offset, end]}
+        offset = end
+    header = json.dumps({"__metadata__": {"format": "pt"}, **entries}, separators=(",", ":")).encode()
+    header += b" " * (-len(header) % 8)
+    with file.open("wb") as stream:
+        stream.write(struct.pack("<Q", len(header)) + header)
+        for name in sorted(arrays):
+            np.ascontiguousarray(arrays[name]).tofile(stream)
 
 
 def _weight_files(folder: Path) -> list[Path]:

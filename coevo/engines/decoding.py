@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from coevo.engines.sampling import Sampler
 from coevo.engines.tokens import Codec
-from coevo.interfaces import Completion, Request
+from coevo.interfaces import Completion, Member, Request
 
 FloatArray = NDArray[np.float32]
 
@@ -27,8 +27,14 @@ class Decoder(Protocol):
     rows: int
     refills: bool
 
-    def admit(self, prompts: Sequence[Sequence[int]]) -> FloatArray:
-        """Add prompts behind the rows at work; returns their first logits, shape (prompts, vocabulary), fp32."""
+    def admit(self, prompts: Sequence[Sequence[int]], members: Sequence[Member | None] = ()) -> FloatArray:
+        """Add prompts behind the rows at work; returns their first logits, shape (prompts, vocabulary), fp32.
+
+        Args:
+            prompts: Tokens of each new row.
+            members: Whose rows they are: a low-rank member's row adds its change to what the served weights give. The
+                base (None) and members that the served weights stand for add nothing; empty means that all are such.
+        """
 
     def step(self, tokens: Sequence[int]) -> FloatArray:
         """Append one token to each row; returns logits, shape (rows at work, vocabulary), fp32."""
@@ -64,7 +70,7 @@ class _Row:
 def complete(
     decoder: Decoder, codec: Codec, ends: Sequence[int], requests: Sequence[Request]
 ) -> Iterator[list[Completion]]:
-    """Answer requests that share one set of weights; yields answers as rows finish.
+    """Answer requests that share one set of served weights; yields answers as rows finish.
 
     A prompt that leaves no room for a token is answered at once: empty, "length", no tokens.
 
@@ -83,7 +89,7 @@ def complete(
     while waiting or rows:
         if waiting and (decoder.refills or not rows) and len(rows) < decoder.rows:
             fresh = [waiting.popleft() for _ in range(min(len(waiting), decoder.rows - len(rows)))]
-            logits, drawing = decoder.admit([row.prompt for row in fresh]), fresh
+            logits, drawing = decoder.admit([row.prompt for row in fresh], [row.request.member for row in fresh]), fresh
             rows += fresh
         else:
             logits, drawing = decoder.step([row.tokens[-1] for row in rows]), rows

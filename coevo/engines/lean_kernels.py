@@ -3,9 +3,11 @@
 Every token's arithmetic is its own: the order of each sum depends on the model's sizes and on the token's position,
 never on how many other tokens are computed beside it. So a prompt read at once, a token appended to a batch, and the
 same token alone agree to the bit. Matrices are read row by row in storage order, because at these sizes the time goes
-into moving weights, not into arithmetic.
+into moving weights, not into arithmetic. A low-rank member's change of a matrix is added to the finished product, so a
+token of the base takes the same steps with and without members beside it.
 
-Source: Touvron et al. 2023, arXiv:2302.13971 (Llama); Su et al. 2021, arXiv:2104.09864 (rotary positions).
+Source: Touvron et al. 2023, arXiv:2302.13971 (Llama); Su et al. 2021, arXiv:2104.09864 (rotary positions);
+EGGROLL, arXiv:2511.16652 (low-rank members in one batch).
 """
 
 from collections.abc import Callable
@@ -48,16 +50,43 @@ class LlamaArrays(NamedTuple):
     head: FloatArray
 
 
+class Factors(NamedTuple):
+    """Low-rank factors of one stack of matrices, for members in places of their own.
+
+    `left` (places, L, r, parts, rows of a part) is Aᵀ of every matrix, `right` (places, L, r, parts, columns) is Bᵀ.
+    """
+
+    left: FloatArray
+    right: FloatArray
+
+
+class Corrections(NamedTuple):
+    """Low-rank changes of the weights, for every row of the cache its own.
+
+    `places` (rows,) says where the factors of a row's member lie, -1 for a row of the base; `ranks` (rows,) how many
+    columns they have, and `scales` (rows,) by what their product is multiplied.
+    """
+
+    qkv: Factors
+    out: Factors
+    gate_up: Factors
+    down: Factors
+    places: IntArray
+    ranks: IntArray
+    scales: FloatArray
+
+
 class Memory(NamedTuple):
     """What a pass reads besides weights.
 
     `cos` and `sin` (context, head width) are the rotary tables, `sin` negated in its first half; `cache` (L, 2, rows,
-    heads, context, head width) holds keys and values, and a pass extends it.
+    heads, context, head width) holds keys and values, and a pass extends it; `corrections` are those of its rows.
     """
 
     cos: FloatArray
     sin: FloatArray
     cache: FloatArray
+    corrections: Corrections
 
 
 def _kernel(function: F) -> F:
@@ -78,6 +107,7 @@ def forward(weights: LlamaArrays, memory: Memory, tokens: IntArray, places: IntA
     """
     count, width = len(tokens), weights.norm.shape[0]
     forward_width = weights.down.shape[2]
+    rows, corrections = places[0], memory.corrections
     hidden = np.empty((count, width), np.float32)
     for token in range(count):
         for k in range(width):
@@ -90,14 +120,18 @@ def forward(weights: LlamaArrays, memory: Memory, tokens: IntArray, places: IntA
     for layer in range(weights.qkv.shape[0]):
         normalise(hidden, weights.norms[layer, 0], epsilon, normed)
         multiply(normed, weights.qkv[layer], qkv)
+        correct(normed, corrections.qkv, corrections, (rows, layer), qkv)
         _remember(qkv, memory, layer, places)
         _attend(qkv, memory.cache[layer], places, mixed)
         multiply(mixed, weights.out[layer], normed)
+        correct(mixed, corrections.out, corrections, (rows, layer), normed)
         _add(normed, hidden)
         normalise(hidden, weights.norms[layer, 1], epsilon, normed)
         multiply(normed, weights.gate_up[layer], gate_up)
+        correct(normed, corrections.gate_up, corrections, (rows, layer), gate_up)
         _gate(gate_up, gated)
         multiply(gated, weights.down[layer], normed)
+        correct(gated, corrections.down, corrections, (rows, layer), normed)
         _add(normed, hidden)
     normalise(hidden, weights.norm, epsilon, normed)
     return normed
@@ -123,6 +157,42 @@ def multiply(rows: FloatArray, matrix: FloatArray, out: FloatArray) -> None:
                 y3 += y[k] * w3[k]
             out[m, o], out[m, o + 1], out[m, o + 2], out[m, o + 3] = x0, x1, x2, x3
             out[m + 1, o], out[m + 1, o + 1], out[m + 1, o + 2], out[m + 1, o + 3] = y0, y1, y2, y3
+
+
+@_kernel
+def correct(
+    tokens: FloatArray, factors: Factors, corrections: Corrections, where: tuple[IntArray, int], out: FloatArray
+) -> None:
+    """Add scale · A·(Bᵀ·token) to what a stack of matrices made of each token of a low-rank member.
+
+    Args:
+        tokens: Shape (n, columns): what went into the product.
+        factors: Of this stack.
+        corrections: Whose rows of the cache are whose.
+        where: The row of the cache of each token, and the layer.
+        out: Shape (n, parts · rows of a part), changed in place; not touched where a token is the base's.
+    """
+    rows, layer = where
+    parts, height = factors.left.shape[3], factors.left.shape[4]
+    for m in range(tokens.shape[0]):
+        place, scale = corrections.places[rows[m]], corrections.scales[rows[m]]
+        if place < 0:
+            continue
+        for j in range(corrections.ranks[rows[m]]):
+            for part in range(parts):
+                left, right = factors.left[place, layer, j, part], factors.right[place, layer, j, part]
+                _add_share(tokens[m], right, scale, left, out[m, part * height : (part + 1) * height])
+
+
+@_kernel
+def _add_share(x: FloatArray, right: FloatArray, scale: float, left: FloatArray, out: FloatArray) -> None:
+    """Add scale · (right·x) · left to `out`."""
+    share = np.float32(0)
+    for k in range(len(x)):
+        share += x[k] * right[k]
+    share *= scale
+    for k in range(len(out)):
+        out[k] += share * left[k]
 
 
 @_kernel

@@ -2,7 +2,8 @@
 
 Query, key and value matrices lie stacked in one array, gate and up matrices in another; the checkpoint's tensors are
 row ranges of these arrays, so a perturbation written through `arrays` is what is served, and nothing is refreshed.
-A row's logits do not depend, to the bit, on its neighbours (see `lean_kernels`).
+Rows of low-rank members add their own change to every product, so a whole population answers in one batch. A row's
+logits do not depend, to the bit, on its neighbours (see `lean_kernels`).
 """
 
 from collections.abc import Sequence
@@ -12,6 +13,9 @@ from numpy.typing import NDArray
 
 from coevo.engines.lean_kernels import ROW_BLOCK, TOKEN_BLOCK, LlamaArrays, Memory, forward, multiply
 from coevo.engines.llama_shape import LlamaShape
+from coevo.engines.low_rank import low_rank_rows
+from coevo.engines.low_rank_lean import RowFactors
+from coevo.interfaces import Member
 
 FloatArray = NDArray[np.float32]
 
@@ -33,7 +37,9 @@ class LeanLlama:
         self._weights = _zero_weights(shape)
         # One row more than is ever used takes the padding token of an odd batch.
         cache = np.zeros((shape.layers, 2, rows + 1, shape.heads, shape.context, shape.head_width), np.float32)
-        self._memory = Memory(*_rotary_tables(shape), cache)
+        self._factors = RowFactors(shape, rows + 1)
+        self._memory = Memory(*_rotary_tables(shape), cache, self._factors.corrections)
+        self._members: list[Member | None] = []
         self._prompts: list[tuple[int, ...]] = []
         self._lengths: list[int] = []
 
@@ -60,9 +66,13 @@ class LeanLlama:
             found["lm_head.weight"] = weights.head[: shape.vocabulary]
         return {name: array.reshape(-1) for name, array in found.items()}
 
-    def admit(self, prompts: Sequence[Sequence[int]]) -> FloatArray:
-        """See `Decoder`. What a prompt begins with in common with a row at work is copied from it, not read again."""
-        return np.stack([self._read(tuple(tokens)) for tokens in prompts])
+    def admit(self, prompts: Sequence[Sequence[int]], members: Sequence[Member | None] = ()) -> FloatArray:
+        """See `Decoder`.
+
+        What a prompt begins with in common with a row of the same member at work is copied from it, not read again.
+        """
+        owners = low_rank_rows(members, len(prompts))
+        return np.stack([self._read(tuple(tokens), owner) for tokens, owner in zip(prompts, owners, strict=True)])
 
     def step(self, tokens: Sequence[int]) -> FloatArray:
         """See `Decoder`."""
@@ -75,18 +85,28 @@ class LeanLlama:
         for to, row in enumerate(rows):
             if to != row:
                 self._copy_row(row, to, self._lengths[row])
+                self._factors.move(row, to)
+        self._factors.truncate(len(rows))
+        self._members = [self._members[row] for row in rows]
         self._prompts = [self._prompts[row] for row in rows]
         self._lengths = [self._lengths[row] for row in rows]
 
-    def _read(self, tokens: tuple[int, ...]) -> FloatArray:
+    def _read(self, tokens: tuple[int, ...], owner: Member | None) -> FloatArray:
         """First logits of one prompt, shape (vocabulary,), in a new row."""
         row, shared = len(self._prompts), 0
-        if self._prompts:
-            shares = [_common_length(tokens, prompt) for prompt in self._prompts]
-            shared = min(max(shares), len(tokens) - 1)
-            self._copy_row(shares.index(max(shares)), row, shared)
+        self._factors.assign(row, owner)
+        self._memory = self._memory._replace(corrections=self._factors.corrections)
+        # Keys and values are those of one member: another's beginning is the same text, but not the same numbers.
+        shares = {
+            other: _common_length(tokens, self._prompts[other]) for other in range(row) if self._members[other] == owner
+        }
+        if shares:
+            longest = max(shares, key=shares.__getitem__)
+            shared = min(shares[longest], len(tokens) - 1)
+            self._copy_row(longest, row, shared)
         fresh = tokens[shared:]
         hidden = self._forward(fresh, [row] * len(fresh), range(shared, len(tokens)))
+        self._members.append(owner)
         self._prompts.append(tokens)
         self._lengths.append(len(tokens))
         logits: FloatArray = self._logits(hidden[-1:])[0]

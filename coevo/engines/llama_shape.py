@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from coevo.engines.loading import ModelFolder
-from coevo.engines.parameters import Shape
+from coevo.engines.scope import Shape
 
 SMALL_MODEL = 50_000_000
 """Below this many parameters a model is served on the CPU by one process per core."""

@@ -23,6 +23,9 @@ CARD_FILE = "coevo.json"
 
 Renderer = Literal["slots", "chat", "plain"]
 
+STORAGE = ("float32", "bfloat16", "float16")
+"""Types that weights may be served in."""
+
 _TOKENIZER_FILES = ("tokenizer.json", "tokenizer.model", "spiece.model", "vocab.json", "vocab.txt", "tekken.json")
 
 
@@ -113,7 +116,7 @@ def inspect_folder(folder: Path) -> ModelFolder:
     """Check that a folder can be served and read everything known of it without loading its weights.
 
     Raises:
-        ModelError: One line on what is missing, malformed, pickled or quantised.
+        ModelError: One line on what is missing, malformed, pickled, quantised or of another type.
     """
     config_file = folder / "config.json"
     if not config_file.is_file():
@@ -126,7 +129,12 @@ def inspect_folder(folder: Path) -> ModelFolder:
         )
     if not any((folder / name).is_file() for name in _TOKENIZER_FILES):
         raise ModelError(f"expected a tokenizer ({', '.join(_TOKENIZER_FILES)}) in {folder}, found none")
-    return ModelFolder(folder, read_model_card(folder), config, read_headers(folder))
+    found = ModelFolder(folder, read_model_card(folder), config, read_headers(folder))
+    if found.num_parameters == 0:
+        raise ModelError(f"expected floating-point weights in {folder}, found none; use another model")
+    if found.dtype not in STORAGE:
+        raise ModelError(f"expected a model of type {', '.join(STORAGE)}, got {found.dtype!r} in {config_file}")
+    return found
 
 
 def _looks_like_hub_name(name: str) -> bool:

@@ -1,46 +1,90 @@
-"""Replay a history: the weights that a list of updates leads to, computed here from the shipped model.
+"""Replay a history: the weights that a list of updates leads to, computed here from the model a run began with.
 
 No workers and no generation: an independent way to the same bits, for checking that a recorded history gives the
-weights a run reported.
+weights a run reported, whatever engine recorded it.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from coevo.engines.cells import STORAGE, exact_type, whole_cells
 from coevo.engines.llama_shape import lean_shape
 from coevo.engines.loading import ModelFolder, inspect_folder
-from coevo.engines.parameters import ArrayStore, Weights
+from coevo.engines.policy import WeightPolicy
+from coevo.engines.weights import Weights
 from coevo.interfaces import Update
 
-FloatArray = NDArray[np.float32]
+
+@dataclass(frozen=True)
+class ReplayedWeights:
+    """Weights that are moved along a history, update by update.
+
+    Attributes:
+        folder: The model they began with.
+        weights: Their state.
+    """
+
+    folder: ModelFolder
+    weights: Weights
+
+    def follow(self, updates: Iterable[Update]) -> Iterator[int]:
+        """Apply updates in order; yields the fingerprint after each."""
+        for update in updates:
+            self.weights.commit(update)
+            yield self.weights.fingerprint()
+
+    def tensors(self) -> dict[str, NDArray[Any]]:
+        """Checkpoint name -> exact weights in the checkpoint's shape (bfloat16 as its bits)."""
+        bases = ((block.tensor, base) for block, base in self.weights.bases())
+        return {name: base.reshape(self.folder.tensors[name].shape) for name, base in bases}
 
 
-def replay(model_folder: Path, updates: Iterable[Update]) -> tuple[int, dict[str, FloatArray]]:
+def open_weights(model_folder: Path, policy: WeightPolicy | None = None, threads: int = 1) -> ReplayedWeights:
+    """The weights of a model folder, ready to be moved.
+
+    Only their exact type is kept: what an engine serves besides is not needed.
+
+    Args:
+        model_folder: The model the run began with.
+        policy: Scope and update rule of the run; the restore mode is the replay's own.
+        threads: Threads that share the work.
+
+    Raises:
+        ModelError: If the folder cannot be served.
+        ConfigError: If the scope is empty.
+    """
+    folder, policy = inspect_folder(model_folder), policy or WeightPolicy()
+    exact = exact_type(STORAGE[folder.dtype], policy.update_rule)
+    arrays = {name: np.empty(folder.tensors[name].size, exact) for name in checkpoint_names(folder)}
+    alone = WeightPolicy(scope=policy.scope, update_rule=policy.update_rule, restore="tiles")
+    return ReplayedWeights(folder, Weights(whole_cells(arrays, folder.tensors, alone), threads))
+
+
+def replay(model_folder: Path, updates: Iterable[Update], policy: WeightPolicy | None = None) -> ReplayedWeights:
     """Apply updates in order to the weights of a model folder.
 
     Args:
         model_folder: The model the run began with.
         updates: The run's committed updates, oldest first.
-
-    Returns:
-        The fingerprint, and checkpoint name -> fp32 tensor in the checkpoint's shape.
+        policy: Scope and update rule of the run.
 
     Raises:
         ModelError: If the folder cannot be served.
+        ConfigError: If the scope is empty.
     """
-    folder = inspect_folder(model_folder)
-    base = {name: folder.tensors[name].read() for name in _names(folder)}
-    weights = Weights(base, ArrayStore({name: np.empty_like(array) for name, array in base.items()}))
+    replayed = open_weights(model_folder, policy)
     for update in updates:
-        weights.commit(update)
-    fingerprint = weights.fingerprint()
-    return fingerprint, {name: array.reshape(folder.tensors[name].shape) for name, array in base.items()}
+        replayed.weights.commit(update)
+    return replayed
 
 
-def _names(folder: ModelFolder) -> list[str]:
+def checkpoint_names(folder: ModelFolder) -> list[str]:
+    """The checkpoint tensors that engines serve, in their order; a tied tensor once."""
     shape = lean_shape(folder)
     if shape is not None:
         return list(shape.tensors())

@@ -1,4 +1,4 @@
-"""Any causal language model of transformers as a decoder, and its parameters as a store of served weights.
+"""Any causal language model of transformers as a decoder, and its parameters by their checkpoint names.
 
 The general path: slower than the lean decoder, but for every architecture whose parameters are its checkpoint's
 tensors. Prompts are padded on the left to one length, so which rows share a batch can change the last bits of the
@@ -6,7 +6,7 @@ logits; the same requests in the same groups always give the same tokens.
 """
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,39 +15,15 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from coevo.engines.loading import ModelFolder
-from coevo.engines.parameters import Fill, match_names
+from coevo.engines.naming import match_names
+from coevo.engines.torch_cells import contiguous
+from coevo.engines.torch_low_rank import LowRankLinears
 from coevo.errors import ModelError
+from coevo.interfaces import Member
 
 FloatArray = NDArray[np.float32]
 
 _UNBOUNDED = 1 << 30
-
-
-class TorchStore:
-    """Parameters served by torch. See `coevo.engines.parameters.Store`.
-
-    fp32 on the CPU is written in place; anything else through an fp32 block that is rounded (to nearest, ties to even)
-    and copied. Written through `copy_`, so addresses stay and captured graphs see it.
-    """
-
-    def __init__(self, parameters: Mapping[str, Tensor]) -> None:
-        self._flat = {name: tensor.detach().view(-1) for name, tensor in parameters.items()}
-
-    def write(self, name: str, start: int, stop: int, fill: Fill) -> None:
-        """See `Store`."""
-        exact = self.exact(name)
-        if exact is not None:
-            fill(exact[start:stop])
-            return
-        block = np.empty(stop - start, np.float32)
-        fill(block)
-        self._flat[name][start:stop].copy_(torch.from_numpy(block))
-
-    def exact(self, name: str) -> FloatArray | None:
-        """See `Store`."""
-        tensor = self._flat[name]
-        is_exact = tensor.dtype == torch.float32 and tensor.device.type == "cpu"
-        return tensor.numpy() if is_exact else None
 
 
 class TransformersDecoder:
@@ -55,11 +31,12 @@ class TransformersDecoder:
 
     refills = False
 
-    def __init__(self, model: Any, *, rows: int, padding: int) -> None:
+    def __init__(self, model: Any, linears: LowRankLinears, *, rows: int, padding: int) -> None:
         self.rows = rows
         text = model.config.get_text_config()
         self.context = int(getattr(text, "max_position_embeddings", None) or _UNBOUNDED)
         self._model = model
+        self._linears = linears
         self._padding = padding
         accepted = inspect.signature(model.forward).parameters
         self._cache_name = "cache" if "cache" in accepted else "past_key_values"
@@ -69,10 +46,11 @@ class TransformersDecoder:
         self._positions = torch.empty(0)
 
     @torch.inference_mode()
-    def admit(self, prompts: Sequence[Sequence[int]]) -> FloatArray:
+    def admit(self, prompts: Sequence[Sequence[int]], members: Sequence[Member | None] = ()) -> FloatArray:
         """See `Decoder`."""
         from transformers import DynamicCache
 
+        self._linears.set_rows(members)
         longest = max(map(len, prompts))
         padded = [[self._padding] * (longest - len(prompt)) + list(prompt) for prompt in prompts]
         real = [[0] * (longest - len(prompt)) + [1] * len(prompt) for prompt in prompts]
@@ -93,6 +71,7 @@ class TransformersDecoder:
     @torch.inference_mode()
     def keep(self, rows: Sequence[int]) -> None:
         """See `Decoder`."""
+        self._linears.keep(rows)
         if not rows:
             self._cache = None
             return
@@ -127,7 +106,9 @@ def load_model(folder: ModelFolder, device: str) -> Any:
         )
     except (ImportError, OSError, RuntimeError, TypeError, ValueError, KeyError, AttributeError) as error:
         raise _unloadable(folder, error) from error
-    return model.to(device=device, dtype=getattr(torch, folder.dtype)).eval()
+    model = model.to(device=device, dtype=getattr(torch, folder.dtype)).eval()
+    contiguous(list(model.parameters()))
+    return model
 
 
 def name_parameters(folder: ModelFolder, model: Any) -> dict[str, Tensor]:

@@ -9,19 +9,21 @@ import os
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from multiprocessing.connection import Pipe
 from pathlib import Path
+from typing import Any
 
 from coevo.engines import wire
 from coevo.errors import ModelError
 
 _BOOT = """
-import json, signal, sys
+import importlib, json, signal, sys
 signal.signal(signal.SIGINT, signal.SIG_IGN)
 sys.path.append(sys.argv[1])
-from coevo.engines.torch_worker import main
-main(*json.loads(sys.argv[2]))
+module, descriptor, options = json.loads(sys.argv[2])
+importlib.import_module(module).main(descriptor, **options)
 """
 _THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
 _QUIET = {
@@ -36,12 +38,23 @@ _LAST_WORDS_BYTES = 4096
 
 @dataclass(frozen=True, slots=True)
 class WorkerSpec:
-    """What every worker of an engine serves, and with how many threads (1 for small models, else all cores)."""
+    """How to start every worker of an engine.
 
+    Attributes:
+        module: Its `main(descriptor, **options)` is the process.
+        options: Plain values.
+        path: The model folder, for messages.
+        is_single_threaded: Whether libraries get one thread, as suits small models.
+        python: The interpreter, which may belong to another environment; coevo's own code is put on its path.
+        environment: Variables set besides.
+    """
+
+    module: str
+    options: Mapping[str, Any]
     path: Path
-    chat: bool
-    device: str
-    threads: int
+    is_single_threaded: bool = False
+    python: str = sys.executable
+    environment: Mapping[str, str] = field(default_factory=dict)
 
 
 class WorkerProcess:
@@ -57,7 +70,7 @@ class WorkerProcess:
                 stdout=self._log,
                 stderr=self._log,
                 pass_fds=(theirs.fileno(),),
-                env=_environment(spec.threads),
+                env=_environment(spec),
             )
         finally:
             theirs.close()
@@ -122,11 +135,11 @@ class WorkerProcess:
 
 def _command(spec: WorkerSpec, descriptor: int) -> list[str]:
     package_root = str(Path(__file__).resolve().parents[2])
-    arguments = json.dumps([descriptor, str(spec.path), spec.chat, spec.device, spec.threads])
+    arguments = json.dumps([spec.module, descriptor, dict(spec.options)])
     # -P: a file named like a library in the user's current folder must not be imported in its place.
-    return [sys.executable, "-P", "-c", _BOOT, package_root, arguments]
+    return [spec.python, "-P", "-c", _BOOT, package_root, arguments]
 
 
-def _environment(threads: int) -> dict[str, str]:
-    pinned = dict.fromkeys(_THREAD_VARIABLES, "1") if threads == 1 else {}
-    return {**os.environ, **_QUIET, **pinned}
+def _environment(spec: WorkerSpec) -> dict[str, str]:
+    pinned = dict.fromkeys(_THREAD_VARIABLES, "1") if spec.is_single_threaded else {}
+    return {**os.environ, **_QUIET, **pinned, **spec.environment}

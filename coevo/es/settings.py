@@ -4,8 +4,12 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, FiniteFloat, model_validator
 
+from coevo.es.dealing import fault, smallest_share
+from coevo.interfaces import Unit
+
 Schedule = Literal["cosine", "constant"]
 AlphaRule = Literal["constant", "proportional"]
+ZScores = Literal["joint", "separate"]
 
 FEW_MEMBERS = 10
 _FP32_TINY = 2.0**-126
@@ -54,12 +58,31 @@ class ESSettings(BaseModel):
     antithetic: bool = False
     """Whether members 2j and 2j + 1 share direction j with opposite signs."""
 
+    subspaces: int = Field(default=1, ge=1, le=2**16)
+    """K: random disjoint subspaces of the weights, drawn anew every step; each member moves one (CoPES)."""
+
+    subspace_unit: Unit = "element"
+    """What is assigned to a subspace as a whole: each weight (published), or tiles of 4,096 consecutive ones."""
+
+    z_scores: ZScores = "joint"
+    """Whether rewards are standardised over the whole step (published), or within each subspace."""
+
+    rank: int = Field(default=0, ge=0)
+    """r: rank of the noise on every matrix (EGGROLL); 0 is dense."""
+
     @model_validator(mode="after")
     def _consistent(self) -> "ESSettings":
         if self.antithetic and self.members % 2:
             raise ValueError(
                 f"antithetic members come in pairs: members must be even, got {self.members}; "
                 f"take {self.members + 1} or turn antithetic off"
+            )
+        if (reason := fault(self.members, subspaces=self.subspaces, antithetic=self.antithetic)) is not None:
+            raise ValueError(f"{reason}; take more members or fewer subspaces")
+        if self.rank and self.subspaces > 1:
+            raise ValueError(
+                f"noise of low rank has no published meaning in subspaces, got rank {self.rank} and "
+                f"{self.subspaces} subspaces; set rank to 0 or subspaces to 1"
             )
         if self.schedule == "cosine" and self.sigma_end > self.sigma:
             raise ValueError(
@@ -69,6 +92,12 @@ class ESSettings(BaseModel):
 
     def warnings(self) -> tuple[str, ...]:
         """What is allowed but unwise about these settings, one sentence each."""
-        if self.members >= FEW_MEMBERS:
-            return ()
-        return (f"z-scores over {self.members} members are rough; {FEW_MEMBERS} or more are usual",)
+        if self.members < FEW_MEMBERS:
+            return (f"z-scores over {self.members} members are rough; {FEW_MEMBERS} or more are usual",)
+        share = smallest_share(self.members, subspaces=self.subspaces, antithetic=self.antithetic)
+        if share < FEW_MEMBERS:
+            return (
+                f"{self.members} members leave {share} for one of {self.subspaces} subspaces; {FEW_MEMBERS} or more "
+                f"in each are advised, so take {FEW_MEMBERS * self.subspaces} members or fewer subspaces",
+            )
+        return ()

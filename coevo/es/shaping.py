@@ -35,6 +35,28 @@ def z_scores(rewards: Sequence[float]) -> NDArray[np.float64] | None:
     return np.array(centred) / spread
 
 
+def z_scores_within(rewards: Sequence[float], groups: Sequence[int]) -> NDArray[np.float64] | None:
+    """z-scores in each group by itself (CoPES, arXiv:2608.02391, the ablation with independent z-scores).
+
+    Args:
+        rewards: Shape (members,), higher is better, all finite.
+        groups: The group of each member.
+
+    Returns:
+        Shape (members,), in the order given, 0 throughout a group without spread; None if no group has any.
+
+    Raises:
+        ValueError: If a reward is NaN or infinite.
+    """
+    scores = np.zeros(len(rewards))
+    for group in set(groups):
+        own = [place for place, its in enumerate(groups) if its == group]
+        inside = z_scores([rewards[place] for place in own])
+        if inside is not None:
+            scores[own] = inside
+    return scores if scores.any() else None
+
+
 def _rescaled(values: list[float]) -> list[float]:
     """Move the values to start at 0 and scale them by a power of two to at most 1.
 

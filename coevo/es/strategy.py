@@ -2,7 +2,8 @@
 
 Holds numbers, never weights: an engine turns a `Member` into a model and applies an `Update`. Rewards are
 maximised. The update is θ ← θ + Σᵢ (α/G)·ẑᵢ·sᵢ·εᵢ, with ẑ the z-scores over all members of the step and s the sign;
-there is no 1/σ, no momentum and no weight decay (Agentic-ESOpt).
+there is no 1/σ, no momentum and no weight decay (Agentic-ESOpt). With K > 1 subspaces a member moves only its own, by
+√K·σ, and α is divided by the members of that subspace: θ ← θ + Σₖ (α/Nₖ) Σ_{i∈k} ẑᵢ·sᵢ·εᵢ (CoPES, arXiv:2608.02391).
 """
 
 import math
@@ -10,11 +11,13 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
+from coevo.es.dealing import Place, deal, fault
 from coevo.es.schedule import alpha_at
 from coevo.es.settings import ESSettings
-from coevo.es.shaping import z_scores
-from coevo.interfaces import Member, Update
+from coevo.es.shaping import z_scores, z_scores_within
+from coevo.interfaces import Member, Partition, Update
 
 Rewards = Mapping[str, float] | Iterable[tuple[str, float]]
 
@@ -44,26 +47,31 @@ class EvolutionStrategy:
         """The members whose rewards are awaited; empty between steps."""
         return self._asked
 
+    def can_ask(self, count: int) -> bool:
+        """Whether a step of `count` members is possible: enough to compare in every subspace, and in whole pairs."""
+        return fault(count, subspaces=self.settings.subspaces, antithetic=self.settings.antithetic) is None
+
     def ask(self, sigma: float, members: int | None = None) -> tuple[Member, ...]:
         """The members of the next step, all of them new directions.
 
         Args:
-            sigma: Standard deviation of the perturbation, in weight units, rounded to fp32; 0 asks for members
-                that equal the base.
+            sigma: Standard deviation of the perturbation of all weights, in weight units; 0 asks for members that
+                equal the base. A member of one of K subspaces gets √K·sigma, which keeps the expected squared length
+                of its perturbation. Rounded to fp32.
             members: How many, where the budget leaves a step fewer or more than `settings.members`.
 
         Raises:
             RuntimeError: If the previous step has not been told.
-            ValueError: If sigma is negative or not finite, or the number of members is not possible.
+            ValueError: If sigma is negative or not finite, or `can_ask` denies the number of members.
         """
         if self._asked:
             raise RuntimeError(f"step {self._asked[0].step} awaits its rewards: call tell before the next ask")
-        width = _fp32(sigma)
+        width = _fp32(math.sqrt(self.settings.subspaces) * sigma)
         if not (math.isfinite(width) and sigma >= 0):
             raise ValueError(f"sigma must be finite in fp32 and not negative, got {sigma}")
         count = self.settings.members if members is None else members
-        places = self._places(count)
-        self._asked = tuple(Member(self.run_key, self.step, direction, sign, width) for direction, sign in places)
+        places = deal(count, subspaces=self.settings.subspaces, antithetic=self.settings.antithetic)
+        self._asked = tuple(self._member(place, width) for place in places)
         self._alpha = alpha_at(sigma, self.settings)
         self.step += 1
         return self._asked
@@ -76,7 +84,8 @@ class EvolutionStrategy:
 
         Returns:
             The update, coefficients rounded to fp32 and one per direction (antithetic pairs merged); None where
-            moving would be noise: at sigma 0, when all rewards are equal, or when all pairs cancel.
+            moving would be noise: at sigma 0, when all rewards are equal, or when all pairs cancel. Under separate
+            z-scores a subspace whose members all earned the same gets coefficients of 0 and stays.
 
         Raises:
             RuntimeError: If no step is open.
@@ -85,22 +94,31 @@ class EvolutionStrategy:
         if not self._asked:
             raise RuntimeError("no step is open: call ask before tell")
         members = self._asked
-        scores = z_scores(_in_member_order(members, rewards))
+        scores = self._scores(members, _in_member_order(members, rewards))
         self._asked = ()
         if scores is None or members[0].sigma == 0.0:
             return None
-        share = self._alpha / len(members)
-        return _update(members, [share * float(score) for score in scores])
+        sizes = Counter(member.subspace for member in members)
+        shares = [self._alpha / sizes[member.subspace] for member in members]
+        return _update(members, [share * float(score) for share, score in zip(shares, scores, strict=True)])
 
-    def _places(self, count: int) -> list[tuple[int, int]]:
-        """Direction and sign of every member."""
-        if count < 2:
-            raise ValueError(f"a step needs at least 2 members to compare, got {count}")
-        if not self.settings.antithetic:
-            return [(direction, 1) for direction in range(count)]
-        if count % 2:
-            raise ValueError(f"antithetic members come in pairs: expected an even number, got {count}")
-        return [(direction, sign) for direction in range(count // 2) for sign in (1, -1)]
+    def _member(self, place: Place, sigma: float) -> Member:
+        count = self.settings.subspaces
+        return Member(
+            self.run_key,
+            self.step,
+            place.direction,
+            place.sign,
+            sigma,
+            partition=Partition(count, self.settings.subspace_unit) if count > 1 else None,
+            subspace=place.subspace,
+            rank=self.settings.rank,
+        )
+
+    def _scores(self, members: Sequence[Member], rewards: Sequence[float]) -> NDArray[np.float64] | None:
+        if self.settings.z_scores == "joint":
+            return z_scores(rewards)
+        return z_scores_within(rewards, [member.subspace for member in members])
 
 
 def _in_member_order(members: Sequence[Member], rewards: Rewards) -> list[float]:
@@ -116,10 +134,10 @@ def _in_member_order(members: Sequence[Member], rewards: Rewards) -> list[float]
     return [by_identity[member.identity] for member in members]
 
 
-def _refuse(fault: str, identities: Iterable[str]) -> None:
+def _refuse(what: str, identities: Iterable[str]) -> None:
     names = sorted(identities)
     if names:
-        raise ValueError(f"every member of the step needs exactly one finite reward; these {fault}: {', '.join(names)}")
+        raise ValueError(f"every member of the step needs exactly one finite reward; these {what}: {', '.join(names)}")
 
 
 def _update(members: Sequence[Member], weights: Sequence[float]) -> Update | None:
@@ -131,7 +149,16 @@ def _update(members: Sequence[Member], weights: Sequence[float]) -> Update | Non
     coefficients = tuple(_fp32(math.fsum(parts)) + 0.0 for parts in terms.values())
     if not any(coefficients):
         return None
-    return Update(members[0].run_key, members[0].step, tuple(terms), coefficients)
+    first, subspaces = members[0], {member.direction: member.subspace for member in members}
+    return Update(
+        first.run_key,
+        first.step,
+        tuple(terms),
+        coefficients,
+        partition=first.partition,
+        subspaces=tuple(subspaces.values()) if first.partition else (),
+        rank=first.rank,
+    )
 
 
 def _fp32(value: float) -> float:

@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from coevo.noise.kernels import hash_sum
-from coevo.noise.keys import require_word
+from coevo.block import Block
+from coevo.noise.arrays import is_gapless, words_of
+from coevo.noise.hashing import sum_of_hashes
 
 _DOMAIN = b"coevo-finger-v1"
 
@@ -29,33 +30,37 @@ def fingerprint(tensors: Mapping[str, NDArray[Any]]) -> int:
     Raises:
         ValueError: If an array has another item size.
     """
-    return sum(fingerprint_part(name, values) for name, values in tensors.items()) % 2**64
+    return sum(_whole(name, values) for name, values in tensors.items()) % 2**64
 
 
-def fingerprint_part(name: str, values: NDArray[Any], start: int = 0) -> int:
-    """What elements start, start + 1, … of one tensor add to the fingerprint; parts are summed modulo 2⁶⁴.
+def fingerprint_part(values: NDArray[Any], block: Block) -> int:
+    """What a block of one tensor adds to the fingerprint; parts are summed modulo 2⁶⁴.
 
     Args:
-        name: Name of the tensor in the checkpoint.
-        values: Consecutive elements, 2 or 4 bytes each.
-        start: Flat index of the first element in the unsharded checkpoint tensor.
+        values: The block's elements, 2 or 4 bytes each; shape (block.rows, block.cols), contiguous within a row.
+        block: Where they lie in their tensor.
 
     Raises:
-        ValueError: If the item size is not 2 or 4 bytes, or the start is not in [0, 2⁶⁴).
+        ValueError: If the item size is not 2 or 4 bytes, or shape or strides are not as described.
     """
-    require_word("start", start)
-    words = _as_words(name, values)
-    return int(hash_sum(words, np.uint64(name_key(name, words.itemsize)), np.uint64(start)))
+    if values.itemsize not in (2, 4) or values.dtype.kind not in "fiuV":
+        raise ValueError(f"a fingerprint needs elements of 2 or 4 bytes, got {values.dtype} in tensor {block.tensor!r}")
+    key = np.uint64(name_key(block.tensor, values.itemsize))
+    if not block.size:
+        return 0
+    words, stride = words_of("values", values, block)
+    words.flags.writeable = False
+    rows, cols = (1, block.size) if is_gapless(block, stride) else (block.rows, block.cols)
+    place = (key, np.uint64(block.start), np.uint64(block.width if rows > 1 else 0))
+    return int(sum_of_hashes(words, stride, rows, cols, place))
+
+
+def _whole(name: str, values: NDArray[Any]) -> int:
+    block = Block.whole(name, values.shape)
+    return fingerprint_part(np.ascontiguousarray(values).reshape(block.rows, block.cols), block)
 
 
 def name_key(name: str, itemsize: int) -> int:
     """64-bit key of a tensor's hashes: blake2b of its name and the bytes per element."""
     message = bytes([itemsize]) + name.encode()
     return int.from_bytes(hashlib.blake2b(message, digest_size=8, person=_DOMAIN).digest(), "little")
-
-
-def _as_words(name: str, values: NDArray[Any]) -> NDArray[np.unsignedinteger[Any]]:
-    if values.itemsize not in (2, 4) or values.dtype.kind not in "fiuV":
-        raise ValueError(f"a fingerprint needs elements of 2 or 4 bytes, got {values.dtype} in tensor {name!r}")
-    flat = np.ascontiguousarray(values).reshape(-1)
-    return flat.view(np.uint16) if flat.itemsize == 2 else flat.view(np.uint32)

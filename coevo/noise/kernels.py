@@ -1,181 +1,195 @@
-"""Compiled noise kernels: Philox4x32-10 (Salmon et al. 2011) through a table of normals, fused with their use.
+"""Compiled kernels over a rectangle of one tensor: noise, perturbed copies, updates.
 
-One Philox call at counter (index >> 3, tensor) gives 128 bits, read as eight 16-bit lanes in little-endian order:
-lane j is word j // 2, low half first, and belongs to the element whose index has index & 7 = j. Noise is made in
-blocks of 4,096 numbers that stay in the first-level cache; a full-size noise array never exists. Every product and
-every sum is one IEEE fp32 operation: fast-math is off, so no multiply-add is contracted. Arguments are checked by
-the callers in `dense` and `fingerprint`.
-
-The kernels release the interpreter lock, so several threads may work on different ranges; the result cannot depend
-on how the ranges were cut.
+A kernel walks its rectangle in chunks of at most 2,048 elements whose scratch stays in the first-level cache; a
+full-size noise array never exists. Every product and every sum is one IEEE fp32 operation. Arguments are checked by
+the callers. The interpreter lock is released, so several threads may work on different rectangles; the result cannot
+depend on how a tensor was cut.
 """
 
-from collections.abc import Callable
-from typing import Any, TypeAlias, TypeVar, cast
+from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-F = TypeVar("F", bound=Callable[..., Any])
-Count: TypeAlias = int | np.int64
-Words: TypeAlias = NDArray[np.uint32]
-Floats: TypeAlias = NDArray[np.float32]
+from coevo.noise.compiled import Count, Floats, Lanes, Words, kernel
+from coevo.noise.formats import Cells, shift, shift_at_random
+from coevo.noise.philox import CHUNK, fill_lanes, look_up
+from coevo.noise.subspaces import EACH, Cut, fill_subspaces, subspace_of_chunk
+from coevo.noise.walking import Chunk, Grid, chunk_after, chunk_at
 
-BLOCK_COUNTERS = 512
-FINGERPRINT_BLOCK = 4096
-GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-
-_MULTIPLIER_0 = np.uint64(0xD2511F53)
-_MULTIPLIER_1 = np.uint64(0xCD9E8D57)
-_WEYL_0 = np.uint32(0x9E3779B9)
-_WEYL_1 = np.uint32(0xBB67AE85)
-_ROUNDS = 10
-_HALF = np.uint64(32)
-_LANE_BITS = np.uint64(3)
-_LANE_MASK = np.uint64(7)
-_MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
-_MIX_2 = np.uint64(0x94D049BB133111EB)
+NOTHING = np.float32(-0.0)
+"""What changes no number when it is added to it: +0.0 would turn -0.0 into +0.0."""
 
 
-def _kernel(function: F) -> F:
-    return cast(F, njit(cache=True, nogil=True, fastmath=False)(function))
+class Noise(NamedTuple):
+    """The noise of N directions; with a rank r, direction k is left[k] · right[k] · root.
+
+    Attributes:
+        table: The normal of every lane, shape (65536,).
+        keys: Philox keys, shape (N,).
+        coefficients: What each direction is multiplied by, shape (N,).
+        subspaces: The subspace of each direction, shape (N,).
+        is_moved: Whether a subspace has a direction, shape (number of subspaces,).
+        left: Shape (N, rows, r); r = 0 for dense noise.
+        right: Shape (N, r, cols).
+        root: 1/√r.
+    """
+
+    table: Floats
+    keys: NDArray[np.uint64]
+    coefficients: Floats
+    subspaces: NDArray[np.int64]
+    is_moved: NDArray[np.bool_]
+    left: Floats
+    right: Floats
+    root: np.float32
 
 
-@_kernel
-def fill_words(words: Words, num_counters: Count, first: np.uint64, key: np.uint64, tensor: np.uint64) -> None:
-    """Write the four output words of each of `num_counters` consecutive Philox counters into `words`."""
-    for j in range(num_counters):
-        counter = first + np.uint64(j)
-        c0 = np.uint32(counter)
-        c1 = np.uint32(counter >> _HALF)
-        c2 = np.uint32(tensor)
-        c3 = np.uint32(tensor >> _HALF)
-        k0 = np.uint32(key)
-        k1 = np.uint32(key >> _HALF)
-        for _ in range(_ROUNDS):
-            product_0 = _MULTIPLIER_0 * np.uint64(c0)
-            product_1 = _MULTIPLIER_1 * np.uint64(c2)
-            c0 = np.uint32(product_1 >> _HALF) ^ c1 ^ k0
-            c2 = np.uint32(product_0 >> _HALF) ^ c3 ^ k1
-            c1 = np.uint32(product_1)
-            c3 = np.uint32(product_0)
-            k0 = np.uint32(k0 + _WEYL_0)
-            k1 = np.uint32(k1 + _WEYL_1)
-        words[4 * j] = c0
-        words[4 * j + 1] = c1
-        words[4 * j + 2] = c2
-        words[4 * j + 3] = c3
+class Field(NamedTuple):
+    """The noise of a rectangle."""
+
+    grid: Grid
+    noise: Noise
+    cut: Cut
 
 
-@_kernel
-def _fill_block(words: Words, position: np.uint64, count: Count, key: np.uint64, tensor: np.uint64) -> Count:
-    """Make the lanes of elements position, …, position + count - 1; return where the first lies in `words`."""
-    skip = np.int64(position & _LANE_MASK)
-    fill_words(words, (skip + count + 7) // 8, position >> _LANE_BITS, key, tensor)
-    return skip
+class Rounding(NamedTuple):
+    """How weights of 16 bits are rounded: to nearest, or by the bits of a Philox stream."""
+
+    is_random: np.bool_
+    key: np.uint64
 
 
-@_kernel
-def _block_size(position: np.uint64, remaining: Count) -> Count:
-    """How many elements from `position` on fit into one block of counters."""
-    return min(8 * BLOCK_COUNTERS - np.int64(position & _LANE_MASK), remaining)
+class Scratch(NamedTuple):
+    """Room for one chunk: random bits, noise, what is added to the weights, subspaces."""
+
+    words: Words
+    epsilon: Floats
+    delta: Floats
+    subspaces: Lanes
 
 
-@_kernel
-def write_normals(out: Floats, table: Floats, key: np.uint64, tensor: np.uint64, start: np.uint64) -> None:
-    """out[i] := ε(start + i)."""
-    words = np.empty(4 * BLOCK_COUNTERS, np.uint32)
-    lanes = words.view(np.uint16)
-    done: Count = 0
-    while done < out.shape[0]:
-        position = start + np.uint64(done)
-        count = _block_size(position, out.shape[0] - done)
-        skip = _fill_block(words, position, count, key, tensor)
-        target = out[done : done + count]
-        source = lanes[skip : skip + count]
-        for i in range(count):
-            target[i] = table[source[i]]
-        done += count
+@kernel
+def scratch() -> Scratch:
+    """Fresh scratch."""
+    words, subspaces = np.empty(CHUNK // 2, np.uint32), np.empty(CHUNK, np.uint16)
+    return Scratch(words, np.empty(CHUNK, np.float32), np.empty(CHUNK, np.float32), subspaces)
 
 
-@_kernel
-def write_perturbed(
-    out: Floats,
-    base: Floats,
-    table: Floats,
-    key: np.uint64,
-    tensor: np.uint64,
-    scale: np.float32,
-    start: np.uint64,
-) -> None:
-    """out[i] := fl(base[i] + fl(scale · ε(start + i)))."""
-    words = np.empty(4 * BLOCK_COUNTERS, np.uint32)
-    lanes = words.view(np.uint16)
-    done: Count = 0
-    while done < out.shape[0]:
-        position = start + np.uint64(done)
-        count = _block_size(position, out.shape[0] - done)
-        skip = _fill_block(words, position, count, key, tensor)
-        target = out[done : done + count]
-        centre = base[done : done + count]
-        source = lanes[skip : skip + count]
-        for i in range(count):
-            target[i] = centre[i] + scale * table[source[i]]
-        done += count
+@kernel
+def fill_epsilon(epsilon: Floats, words: Words, field: Field, k: Count, chunk: Chunk) -> None:
+    """epsilon[i] := ε of direction k at element i of the chunk."""
+    noise = field.noise
+    if noise.right.shape[1] == 0:
+        look_up(epsilon, noise.table, fill_lanes(words, noise.keys[k], field.grid.tensor, chunk.position, chunk.count))
+        return
+    epsilon[:] = 0.0
+    for j in range(noise.right.shape[1]):
+        factor = noise.left[k, chunk.row, j]
+        source = noise.right[k, j, chunk.col : chunk.col + chunk.count]
+        for i in range(chunk.count):
+            epsilon[i] += factor * source[i]
+    for i in range(chunk.count):
+        epsilon[i] *= noise.root
 
 
-@_kernel
-def add_directions(
-    weights: Floats,
-    table: Floats,
-    keys: NDArray[np.uint64],
-    coefficients: Floats,
-    tensor: np.uint64,
-    start: np.uint64,
-) -> None:
-    """weights[i] := fl(weights[i] + Σₖ fl(coefficientₖ · εₖ(start + i))), the sum in fp32, in the order given."""
-    words = np.empty(4 * BLOCK_COUNTERS, np.uint32)
-    lanes = words.view(np.uint16)
-    sums = np.empty(8 * BLOCK_COUNTERS, np.float32)
-    done: Count = 0
-    while done < weights.shape[0]:
-        position = start + np.uint64(done)
-        count = _block_size(position, weights.shape[0] - done)
-        sums[:count] = 0.0
-        for k in range(keys.shape[0]):
-            skip = _fill_block(words, position, count, keys[k], tensor)
-            source = lanes[skip : skip + count]
-            coefficient = coefficients[k]
-            for i in range(count):
-                sums[i] += coefficient * table[source[i]]
-        target = weights[done : done + count]
-        for i in range(count):
-            target[i] += sums[i]
-        done += count
+@kernel
+def write_normals(out: Floats, field: Field) -> None:
+    """out[r, c] := ε of direction 0."""
+    words = np.empty(CHUNK // 2, np.uint32)
+    chunk = chunk_at(field.grid, 0, 0)
+    while chunk.count > 0:
+        fill_epsilon(out[chunk.row, chunk.col : chunk.col + chunk.count], words, field, 0, chunk)
+        chunk = chunk_after(field.grid, chunk)
 
 
-@_kernel
-def _mix(state: np.uint64) -> np.uint64:
-    """Finaliser of splitmix64 (Steele, Lea, Flood 2014): a bijection on 64 bits."""
-    state = (state ^ (state >> np.uint64(30))) * _MIX_1
-    state = (state ^ (state >> np.uint64(27))) * _MIX_2
-    return state ^ (state >> np.uint64(31))
+@kernel
+def write_member(out: Cells, base: Cells, field: Field, keeps: bool) -> None:
+    """Write a perturbed copy of `base`.
+
+    out := round(fl(base + fl(coefficient · ε))) on the subspace of direction 0; elsewhere round(base), which is left
+    out for whole chunks if `out` holds it already (`keeps`).
+    """
+    room = scratch()
+    chunk = chunk_at(field.grid, 0, 0)
+    while chunk.count > 0:
+        subspace = subspace_of_chunk(field.cut, field.grid.tensor, chunk.position)
+        is_inside = subspace == EACH or subspace == field.noise.subspaces[0]
+        if is_inside or not keeps:
+            delta = room.delta[: chunk.count]
+            if is_inside:
+                fill_displacement(delta, room, field, chunk)
+            else:
+                delta[:] = NOTHING
+            shift(out, chunk.row * out.stride + chunk.col, base, chunk.row * base.stride + chunk.col, delta)
+        chunk = chunk_after(field.grid, chunk)
 
 
-@_kernel
-def hash_sum(values: NDArray[np.unsignedinteger[Any]], name_key: np.uint64, start: np.uint64) -> np.uint64:
-    """Sum modulo 2⁶⁴ of the hashes of (name, block, position, value) over elements start, start + 1, …."""
-    total = np.uint64(0)
-    done: Count = 0
-    while done < values.shape[0]:
-        position = start + np.uint64(done)
-        offset = np.int64(position % np.uint64(FINGERPRINT_BLOCK))
-        count = min(FINGERPRINT_BLOCK - offset, values.shape[0] - done)
-        block = position // np.uint64(FINGERPRINT_BLOCK)
-        state = _mix(name_key + (block + np.uint64(1)) * GOLDEN) + np.uint64(offset) * GOLDEN
-        source = values[done : done + count]
-        for i in range(count):
-            total += _mix((state + np.uint64(i + 1) * GOLDEN) ^ np.uint64(source[i]))
-        done += count
-    return total
+@kernel
+def fill_displacement(delta: Floats, room: Scratch, field: Field, chunk: Chunk) -> None:
+    """delta[i] := fl(coefficient · ε) where element i is in the subspace of direction 0, and nothing elsewhere."""
+    scale = field.noise.coefficients[0]
+    fill_epsilon(delta, room.words, field, 0, chunk)
+    for i in range(chunk.count):
+        delta[i] *= scale
+    if subspace_of_chunk(field.cut, field.grid.tensor, chunk.position) == EACH:
+        fill_subspaces(room.subspaces, room.words, field.cut, field.grid.tensor, chunk)
+        mine = np.uint16(field.noise.subspaces[0])
+        for i in range(chunk.count):
+            delta[i] = delta[i] if room.subspaces[i] == mine else NOTHING
+
+
+@kernel
+def add_directions(cells: Cells, field: Field, rounding: Rounding) -> None:
+    """Move weights along a sum of directions.
+
+    cells := round(fl(cells + Σₖ fl(coefficientₖ · εₖ))), the sum in fp32, from 0, in the order given, over the
+    directions whose subspace holds the element; an element that none of them holds stays as it is.
+    """
+    room = scratch()
+    chunk = chunk_at(field.grid, 0, 0)
+    while chunk.count > 0:
+        subspace = subspace_of_chunk(field.cut, field.grid.tensor, chunk.position)
+        if subspace == EACH or field.noise.is_moved[subspace]:
+            delta, start = room.delta[: chunk.count], chunk.row * cells.stride + chunk.col
+            if subspace == EACH:
+                sum_by_element(delta, room, field, chunk)
+            else:
+                sum_together(delta, room, field, chunk, subspace)
+            if rounding.is_random:
+                lanes = fill_lanes(room.words, rounding.key, field.grid.tensor, chunk.position, chunk.count)
+                shift_at_random(cells, start, delta, lanes)
+            else:
+                shift(cells, start, cells, start, delta)
+        chunk = chunk_after(field.grid, chunk)
+
+
+@kernel
+def sum_together(delta: Floats, room: Scratch, field: Field, chunk: Chunk, subspace: Count) -> None:
+    """delta[i] := the sum over the directions of the one subspace that holds the chunk."""
+    noise, epsilon, last = field.noise, room.epsilon[: chunk.count], -1
+    delta[:] = 0.0
+    for k in range(noise.keys.shape[0]):
+        if noise.subspaces[k] == subspace:
+            if last < 0 or noise.keys[k] != noise.keys[last]:
+                fill_epsilon(epsilon, room.words, field, k, chunk)
+            last, coefficient = k, noise.coefficients[k]
+            for i in range(chunk.count):
+                delta[i] += coefficient * epsilon[i]
+
+
+@kernel
+def sum_by_element(delta: Floats, room: Scratch, field: Field, chunk: Chunk) -> None:
+    """delta[i] := the sum over the directions of element i's subspace; nothing where there is none."""
+    noise, epsilon, last = field.noise, room.epsilon[: chunk.count], -1
+    subspaces = room.subspaces[: chunk.count]
+    fill_subspaces(subspaces, room.words, field.cut, field.grid.tensor, chunk)
+    for i in range(chunk.count):
+        delta[i] = np.float32(0.0) if noise.is_moved[subspaces[i]] else NOTHING
+    for k in range(noise.keys.shape[0]):
+        if last < 0 or noise.keys[k] != noise.keys[last]:
+            fill_epsilon(epsilon, room.words, field, k, chunk)
+        last, coefficient, mine = k, noise.coefficients[k], np.uint16(noise.subspaces[k])
+        for i in range(chunk.count):
+            total = delta[i] + coefficient * epsilon[i]
+            delta[i] = total if subspaces[i] == mine else delta[i]

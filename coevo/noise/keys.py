@@ -1,9 +1,14 @@
-"""The 64-bit keys that name a stream of noise: one per (run, step, direction), one per checkpoint tensor."""
+"""The 64-bit keys that name a stream of random bits, and one per checkpoint tensor.
+
+Every purpose has its domain, so that noise, subspaces and rounding of one step share no bits.
+"""
 
 import hashlib
 import struct
 
-_DOMAIN = b"coevo-noise-v1"
+_NOISE = b"coevo-noise-v1"
+_SUBSPACES = b"coevo-subsp-v1"
+_ROUNDING = b"coevo-round-v1"
 _WORDS = 2**64
 
 
@@ -23,9 +28,17 @@ def direction_key(run_key: int, step: int, direction: int) -> int:
     Raises:
         ValueError: If one of the three is not in [0, 2⁶⁴).
     """
-    for label, value in (("run_key", run_key), ("step", step), ("direction", direction)):
-        require_word(label, value)
-    return _word(struct.pack("<QQQ", run_key, step, direction), person=_DOMAIN)
+    return _stream_key(_NOISE, run_key=run_key, step=step, direction=direction)
+
+
+def subspace_key(run_key: int, step: int) -> int:
+    """Philox key of the subspaces of one step, in [0, 2⁶⁴): domain "coevo-subsp-v1"; see `direction_key`."""
+    return _stream_key(_SUBSPACES, run_key=run_key, step=step)
+
+
+def rounding_key(run_key: int, step: int) -> int:
+    """Philox key of the bits that round one step's update, in [0, 2⁶⁴): domain "coevo-round-v1"; see `direction_key`."""
+    return _stream_key(_ROUNDING, run_key=run_key, step=step)
 
 
 def tensor_key(name: str) -> int:
@@ -46,6 +59,12 @@ def require_word(label: str, value: int) -> None:
     """Raise ValueError unless `value` is a whole number in [0, 2⁶⁴)."""
     if not 0 <= value < _WORDS:
         raise ValueError(f"{label} must be a whole number in [0, 2^64), got {value}")
+
+
+def _stream_key(domain: bytes, **numbers: int) -> int:
+    for label, value in numbers.items():
+        require_word(label, value)
+    return _word(struct.pack(f"<{len(numbers)}Q", *numbers.values()), person=domain)
 
 
 def _word(message: bytes, person: bytes = b"") -> int:

@@ -7,12 +7,10 @@ from pathlib import Path
 
 from coevo.candidate import Candidate
 from coevo.content import ProblemFolder, find_problem
-from coevo.engines.loading import read_model_card, resolve_model
-from coevo.errors import ConfigError, ContentError
+from coevo.errors import ContentError
 from coevo.evaluation import EvaluationPool
 from coevo.evolution.operators import evolving, load_operators
 from coevo.evolution.renderers import RendererName, renderer_named, unreadable
-from coevo.interfaces import Engine
 from coevo.records.event_log import Listener
 from coevo.records.run_directory import RunDirectory
 from coevo.searching.breeding import Breeder
@@ -21,6 +19,7 @@ from coevo.searching.examiner import Examiner
 from coevo.searching.finish import reference_means, textbook_algorithms
 from coevo.searching.learning import Learner
 from coevo.searching.loop import Search
+from coevo.searching.models import start_model
 from coevo.searching.plan import plan
 from coevo.searching.stopping import StopRule
 
@@ -41,12 +40,12 @@ def assembled(
     start = tuple(read_heuristic(Path(file), problem) for file in config.start)
     the_plan = plan(config, evolving(operators))
     with ExitStack() as stack:
-        engine, renderer = start_engine(config, problem)
-        stack.callback(engine.close)
+        model = start_model(config, problem)
+        stack.callback(model.engine.close)
         pool = stack.enter_context(EvaluationPool(problem, workers=config.workers, unsafe=config.unsafe_no_sandbox))
-        engine.fingerprint()  # a model that cannot be served shows now
+        model.engine.fingerprint()  # a model that cannot be served shows now
         check_baselines(problem, pool)
-        check_start(problem, pool, renderer, start)
+        check_start(problem, pool, model.renderer, start)
         references = reference_means(problem, list(problem.spec.splits))
         textbook_algorithms(problem)
         directory = open_directory()
@@ -58,9 +57,9 @@ def assembled(
                 problem=problem,
                 plan=the_plan,
                 operators=operators,
-                breeder=Breeder(problem, engine, renderer_named(renderer), log, examiner),
+                breeder=Breeder(problem, model.engine, renderer_named(model.renderer), log, examiner),
                 examiner=examiner,
-                learner=Learner(config, len(the_plan.generations), engine, log, directory),
+                learner=Learner(config, len(the_plan.generations), model, log, directory),
                 log=log,
                 stop=StopRule(config, problem.sign(), time.monotonic, log.recorded),
                 start=start,
@@ -68,36 +67,6 @@ def assembled(
             ),
             directory,
         )
-
-
-def start_engine(config: SearchConfig, problem: ProblemFolder) -> tuple[Engine, RendererName]:
-    """The engine a configuration names, and the renderer its model reads.
-
-    Raises:
-        ModelError: If the model cannot be loaded.
-        ConfigError: If method and engine do not go together.
-    """
-    if config.method == "grammar":
-        if config.engine == "scripted":
-            raise ConfigError("--method grammar asks no engine; expected --engine auto, got --engine scripted")
-        from coevo.engines.embedded.grammar_engine import GrammarEngine, knows
-
-        if not knows(problem.spec.heuristic):
-            kinds = ", ".join(argument.kind for argument in problem.spec.heuristic.arguments)
-            raise ConfigError(
-                f"--method grammar has no heuristics from ({kinds}) to {problem.spec.heuristic.returns.kind}; "
-                "expected a problem of a kind the embedded model was trained on, or --method eoh"
-            )
-        return GrammarEngine(), "slots"
-    if config.engine == "scripted":
-        from coevo.engines.scripted import ScriptedEngine
-
-        return ScriptedEngine.from_file(Path(config.model)), "plain"
-    from coevo.engines.torch_engine import TorchEngine
-
-    folder = resolve_model(config.model)
-    renderer = read_model_card(folder).renderer
-    return TorchEngine(folder, workers=config.workers, chat=renderer == "chat"), renderer
 
 
 def check_baselines(problem: ProblemFolder, pool: EvaluationPool) -> None:

@@ -1,13 +1,14 @@
 """Everything that decides a search, resolved: what `config.toml` in a run directory holds."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from coevo.content import explain
+from coevo.engines.policy import WeightPolicy
 from coevo.errors import ConfigError
 from coevo.es.settings import ESSettings
 
@@ -29,15 +30,23 @@ class SearchConfig(BaseModel):
     start: tuple[str, ...] = ()
     """Files with heuristics of the user's for the first population."""
     model: str = "embedded"
-    """"embedded", a Hugging Face folder, the name of a downloaded model, or a script of the scripted engine."""
-    engine: Literal["auto", "torch", "scripted"] = "auto"
-    """What completes text; "auto" is torch."""
-    es: Literal["dense", "off"] = "dense"
-    """Whether evolution strategies perturb and update all weights at the operators that evolve the model."""
+    """"embedded", a Hugging Face folder, the name of a downloaded model, a server's address (http://host/v1#name), or
+    a script of the scripted engine."""
+    engine: Literal["auto", "torch", "vllm", "endpoint", "scripted"] = "auto"
+    """What completes text; "auto" is endpoint for an http(s) address and torch otherwise."""
+    tensor_parallel: int = Field(default=1, ge=1)
+    """Devices (on the CPU: processes) over which vLLM shards the model; never changes the weights' bits."""
+    es: Literal["dense", "low-rank", "off"] = "dense"
+    """Whether evolution strategies perturb and update weights at the operators that evolve the model, and with which
+    noise; members of low rank answer in one batch."""
     evolution_strategy: ESSettings
     """σ, α, members and children per member; without ES, members × children is still the size of a step."""
+    weights: WeightPolicy = WeightPolicy()
+    """Which weights move, how updates reach them, and where their base is kept."""
     parents: Literal["common", "independent"] = "common"
     """Whether the members of a step share their parents, or each child draws its own."""
+    seeds: Literal["common", "independent"] = "independent"
+    """Whether the members of a step share their sampling seeds (common random numbers), or each child has its own."""
     charge_first: bool = True
     """Whether the first population counts towards the budget; published recipes charge it on top."""
     population: int = Field(default=10, ge=2)
@@ -64,6 +73,20 @@ class SearchConfig(BaseModel):
     """Processes that generate, and processes that evaluate."""
     unsafe_no_sandbox: bool = False
     """Run candidates without bubblewrap. Only on a machine with nothing to lose."""
+
+    @model_validator(mode="after")
+    def _goes_together(self) -> "SearchConfig":
+        is_low_rank, rank = self.es == "low-rank", self.evolution_strategy.rank
+        if self.es != "off" and is_low_rank != (rank > 0):
+            raise ValueError(f"es low-rank goes with a rank of 1 or more and dense with rank 0, got {self.es}, {rank}")
+        if is_low_rank and self.weights.scope != "linear":
+            raise ValueError(f"es low-rank moves the matrices of the blocks: scope linear, got {self.weights.scope!r}")
+        serves = "endpoint" if is_address(self.model) else self.engine
+        if self.engine not in ("auto", serves):
+            raise ValueError(f"an address of a server goes with engine endpoint, got engine {self.engine}")
+        if serves == "endpoint" and self.es != "off":
+            raise ValueError(f"the weights behind an endpoint cannot move: expected es off, got {self.es}")
+        return self
 
 
 EMBEDDED_STRATEGY: dict[str, Any] = {"sigma": 5e-3, "alpha": 2.5e-3}
@@ -97,17 +120,49 @@ def make_config(values: dict[str, Any], recipe: str | None = None) -> SearchConf
     if recipe is not None and recipe not in RECIPES:
         raise ConfigError(f"expected a recipe among {', '.join(RECIPES)}, got {recipe!r}")
     chosen = RECIPES[recipe] if recipe else {}
-    given = values.get("evolution_strategy", {})
-    if not isinstance(given, Mapping):
-        raise ConfigError(f"expected a table for evolution_strategy, got {given!r}")
-    is_embedded = values.get("model", "embedded") == "embedded"
-    own = {"max_tokens": EMBEDDED_MAX_TOKENS} if is_embedded else {}
-    own_strategy = {"children": 2, **(EMBEDDED_STRATEGY if is_embedded else {})}
-    strategy = {**own_strategy, **chosen.get("evolution_strategy", {}), **given}
+    layers = (_defaults_for(values), chosen, values)
+    tables = {name: _layered(name, layers) for name in ("evolution_strategy", "weights")}
     try:
-        return SearchConfig.model_validate({**own, **chosen, **values, "evolution_strategy": strategy})
+        return SearchConfig.model_validate({**layers[0], **chosen, **values, **tables})
     except ValidationError as error:
         raise ConfigError(explain(error)) from error
+
+
+def is_address(model: str) -> bool:
+    """Whether a model is named by the address of a server."""
+    return model.lower().startswith(("http://", "https://"))
+
+
+def _layered(name: str, layers: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """A table whose keys are taken from the last layer that has them."""
+    merged: dict[str, Any] = {}
+    for layer in layers:
+        table = layer.get(name, {})
+        if isinstance(table, BaseModel):
+            table = table.model_dump()
+        if not isinstance(table, Mapping):
+            raise ConfigError(f"expected a table for {name}, got {table!r}")
+        merged |= table
+    return merged
+
+
+def _defaults_for(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Defaults that follow from other choices."""
+    own: dict[str, Any] = {}
+    strategy: dict[str, Any] = {"children": 2}
+    model, engine, es = (values.get(key, default) for key, default in _DECIDING.items())
+    if model == "embedded":
+        own["max_tokens"] = EMBEDDED_MAX_TOKENS
+        strategy |= EMBEDDED_STRATEGY
+    if engine == "endpoint" or (engine == "auto" and is_address(str(model))):
+        own["es"] = "off"
+    if es == "low-rank":
+        own["weights"] = {"scope": "linear"}
+        strategy["rank"] = 1
+    return own | {"evolution_strategy": strategy}
+
+
+_DECIDING = {"model": "embedded", "engine": "auto", "es": "dense"}
 
 
 def absolute(config: SearchConfig) -> SearchConfig:

@@ -2,15 +2,16 @@
 
 from collections.abc import Sequence
 
-from coevo.es.history import StepRecord
+from coevo.es.record import StepRecord, WeightRecipe
 from coevo.es.schedule import sigma_at
 from coevo.es.strategy import EvolutionStrategy
 from coevo.evolution.operators import Operator
-from coevo.interfaces import Engine, Member
+from coevo.interfaces import Member
 from coevo.records.event_log import EventLog
 from coevo.records.run_directory import RunDirectory
 from coevo.searching.breeding import Child
 from coevo.searching.config import SearchConfig
+from coevo.searching.models import WritingModel
 from coevo.searching.rewards import member_rewards
 from coevo.searching.seeds import seed_of
 
@@ -21,13 +22,16 @@ class Learner:
     σ follows the generation, noise the step: m1 and m2 of a generation are two steps with the same σ.
     """
 
-    def __init__(self, config: SearchConfig, generations: int, engine: Engine, log: EventLog, directory: RunDirectory):
+    def __init__(
+        self, config: SearchConfig, generations: int, model: WritingModel, log: EventLog, directory: RunDirectory
+    ):
         self._settings = config.evolution_strategy
         self._active = config.es != "off" and config.method != "grammar"
         self._generations = generations
-        self._engine = engine
+        self._engine = model.engine
         self._log = log
         self._directory = directory
+        self._recipe = WeightRecipe(config.weights.scope, model.storage, config.weights.update_rule)
         self._strategy = EvolutionStrategy(self._settings, seed_of(config.seed, "noise"))
 
     def fingerprint(self) -> int:
@@ -64,7 +68,9 @@ class Learner:
         rewards = member_rewards(children, earned or [0.0] * len(children))
         update = self._strategy.tell(rewards)
         fingerprint = self._engine.commit(update) if update else self._engine.fingerprint()
-        record = StepRecord.of(members, rewards, update, generation=generation, operator=operator.name)
+        record = StepRecord.of(
+            members, rewards, update, generation=generation, operator=operator.name, recipe=self._recipe
+        )
         record = record.after(fingerprint, applied=update is not None)
         self._log.emit("step", **record.model_dump(mode="json"))
         self._directory.save_step(record.step, record.to_line())

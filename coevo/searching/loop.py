@@ -120,11 +120,12 @@ def assign(
     """Deal parents, sampling seeds and members to the completions of one batch.
 
     Members are dealt round-robin, so that completion n belongs to case n // members. With common parents every member
-    of a case reads the same parents: then rewards compare members, not parents. Each completion has a sampling seed of
-    its own, because members that share one write the same child as soon as σ is small.
+    of a case reads the same parents: then rewards compare members, not parents. With common seeds they also share the
+    case's sampling seed, at the price of equal children where σ is small; otherwise each completion has its own.
     """
     config = search.config
-    group = config.evolution_strategy.members if operator.evolves_model and config.parents == "common" else 1
+    dealt = config.evolution_strategy.members if operator.evolves_model else 1
+    group = dealt if config.parents == "common" else 1
     drawn: dict[int, tuple[Scored, ...]] = {}
     wanted = []
     for place in range(count):
@@ -133,7 +134,9 @@ def assign(
             drawn[case] = population.draw(
                 operator.parents, generator_of(config.seed, "parents", generation, operator.name, case)
             )
-        seed = seed_of(config.seed, "sampling", generation, operator.name, place)
+        seed = seed_of(
+            config.seed, "sampling", generation, operator.name, place // dealt if config.seeds == "common" else place
+        )
         wanted.append(Assignment(drawn[case], seed, members[place % len(members)] if members else None))
     return wanted
 

@@ -5,11 +5,11 @@ from pathlib import Path
 
 from coevo.candidate import Candidate
 from coevo.content import find_problem
-from coevo.engines.loading import read_model_card, resolve_model
 from coevo.evolution.operators import evolving, load_operators
 from coevo.evolution.renderers import renderer_named
 from coevo.searching.assemble import read_heuristic
 from coevo.searching.config import OPERATORS, SearchConfig
+from coevo.searching.models import renderer_of
 from coevo.searching.plan import plan
 
 
@@ -31,9 +31,7 @@ def preview(config: SearchConfig) -> Preview:
     for file in config.start:
         read_heuristic(Path(file), problem)
     operators = load_operators(("i1", *OPERATORS))
-    scripted = config.engine == "scripted"
-    name = "plain" if scripted else read_model_card(resolve_model(config.model)).renderer
-    renderer = renderer_named("slots" if config.method == "grammar" else name)
+    renderer = renderer_named(renderer_of(config))
     parents = [Candidate(code) for code in problem.baselines().values()]
     prompts = {
         name: renderer.render(operator, problem, [parents[n % len(parents)] for n in range(operator.parents)])

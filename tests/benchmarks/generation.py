@@ -19,7 +19,7 @@ import numpy as np
 
 from coevo.engines.decoding import complete
 from coevo.engines.loading import inspect_folder, resolve_model
-from coevo.engines.tokens import end_tokens, make_codec
+from coevo.engines.policy import WeightPolicy
 from coevo.engines.torch_engine import TorchEngine
 from coevo.engines.torch_worker import ServedModel, serve_model
 from coevo.interfaces import Completion, Member, Request, Sampling
@@ -70,18 +70,10 @@ def with_transformers(path: Path) -> ServedModel:
     """The same model on the general path, whatever the lean decoder could do."""
     import torch
 
-    from coevo.engines import torch_model
-    from coevo.engines.parameters import Weights
+    from coevo.engines.torch_worker import serve_with_transformers
 
     torch.set_num_threads(1)
-    folder = inspect_folder(path)
-    model = torch_model.load_model(folder, "cpu")
-    parameters = torch_model.name_parameters(folder, model)
-    base = {name: folder.tensors[name].read() for name in parameters}
-    ends = end_tokens(folder)
-    decoder = torch_model.TransformersDecoder(model, rows=24, padding=ends[0])
-    codec = make_codec(folder, ends, chat=False)
-    return ServedModel(folder, decoder, Weights(base, torch_model.TorchStore(parameters)), codec, ends)
+    return serve_with_transformers(inspect_folder(path), chat=False, device="cpu", threads=1, policy=WeightPolicy())
 
 
 def workers_cpu_s(engine: TorchEngine) -> float:

@@ -82,7 +82,7 @@ def test_the_history_replays_to_the_final_fingerprint(finished):
     process, folder = finished
     result = json.loads(process.stdout)
     history = (folder / result["run"] / "es" / "history.jsonl").read_text().splitlines(keepends=True)
-    fingerprint, _ = replay(resolve_model("embedded"), updates(history))
+    fingerprint = replay(resolve_model("embedded"), updates(history)).weights.fingerprint()
     assert f"{fingerprint:016x}" == result["fingerprint"]
 
 

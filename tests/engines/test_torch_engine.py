@@ -10,8 +10,9 @@ import pytest
 import coevo
 from coevo.engines.decoding import complete
 from coevo.engines.replay import replay
-from coevo.engines.torch_engine import TorchEngine, split_into_groups
+from coevo.engines.torch_engine import TorchEngine
 from coevo.engines.torch_worker import serve_model
+from coevo.engines.worker_engine import split_into_groups
 from coevo.engines.worker_process import WorkerProcess
 from coevo.errors import ModelError
 from coevo.interfaces import Engine, Update
@@ -130,7 +131,7 @@ def test_commit_export_and_replay_agree(fresh, tiny_llama, make_requests, tmp_pa
     start = fresh.fingerprint()
     reached = [fresh.commit(update) for update in UPDATES]
     assert len({start, *reached}) == 3
-    assert [replay(tiny_llama, UPDATES[:n])[0] for n in range(3)] == [start, *reached]
+    assert [replay(tiny_llama, UPDATES[:n]).weights.fingerprint() for n in range(3)] == [start, *reached]
     fresh.export(tmp_path / "out")
     assert (tmp_path / "out" / "coevo.json").read_text() == (tiny_llama / "coevo.json").read_text()
     with TorchEngine(tmp_path / "out", workers=1, chat=False) as loaded:
@@ -146,7 +147,7 @@ def test_an_export_is_a_hugging_face_folder(fresh, tmp_path):
     fresh.commit(UPDATES[0])
     fresh.export(tmp_path)
     state = AutoModelForCausalLM.from_pretrained(tmp_path).state_dict()
-    _, expected = replay(fresh._spec.path, UPDATES[:1])
+    expected = replay(fresh._spec.path, UPDATES[:1]).tensors()
     assert all((state[name].numpy() == array).all() for name, array in expected.items())
     assert AutoTokenizer.from_pretrained(tmp_path).eos_token == "<eos>"
 
@@ -174,7 +175,7 @@ def test_a_killed_worker_costs_nothing(fresh, make_requests, member, when):
 
 def test_a_worker_killed_before_a_commit_is_replaced(fresh):
     """The update reaches the replacement as part of the history it replays."""
-    expected = replay(fresh._spec.path, UPDATES)[0]
+    expected = replay(fresh._spec.path, UPDATES).weights.fingerprint()
     fresh.commit(UPDATES[0])
     os.kill(fresh.worker_pids[1], signal.SIGKILL)
     assert fresh.commit(UPDATES[1]) == expected
@@ -253,7 +254,7 @@ def test_a_script_needs_no_main_guard(tiny_llama, tmp_path):
     root = str(Path(coevo.__file__).parents[1])
     environment = {**os.environ, "PYTHONPATH": root}
     output = subprocess.check_output(command, text=True, cwd=tmp_path, env=environment)
-    assert output == f"{replay(tiny_llama, [])[0]}\n"
+    assert output == f"{replay(tiny_llama, []).weights.fingerprint()}\n"
 
 
 def test_groups_are_a_function_of_requests_and_workers(make_requests, member):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+from coevo.block import Block
 from coevo.engines.checkpoint import write_checkpoint
 from coevo.engines.decoding import complete
 from coevo.engines.loading import inspect_folder
@@ -12,7 +13,7 @@ from coevo.engines.torch_model import name_parameters
 from coevo.engines.torch_worker import serve_model
 from coevo.errors import ModelError
 from coevo.interfaces import Update
-from coevo.noise import direction_key, normals, tensor_key
+from coevo.noise import normals
 
 
 def answers(model, requests):
@@ -46,7 +47,7 @@ def test_a_served_member_is_the_rounded_sum(make_model, member, dtype):
     model.weights.activate(member(direction=3, sigma=0.01))
     for name, tensor in served.items():
         base = model.folder.tensors[name].read()
-        noise = normals(direction_key(77, 0, 3), tensor_key(name), 0, len(base))
+        noise = normals(Block.whole(name, model.folder.tensors[name].shape), 77, 0, 3).reshape(-1)
         exact = torch.from_numpy(base + np.float32(0.01) * noise).to(tensor.dtype)
         assert torch.equal(tensor.detach().view(-1), exact)
     model.weights.activate(None)
@@ -66,7 +67,7 @@ def test_tied_weights_are_one_tensor(make_model, member):
     shapes["lm_head.weight"] = shapes["model.embed_tokens.weight"]
     write_checkpoint(path / "model.safetensors", arrays, shapes)
     model = serve_model(path, chat=False, device="cpu", threads=1)
-    assert "lm_head.weight" not in model.weights.base
+    assert "lm_head.weight" not in {block.tensor for block, _ in model.weights.bases()}
     model.weights.activate(member(sigma=0.1))
     head = model.decoder._model.lm_head.weight.detach().view(-1).numpy()
     step = head - arrays["lm_head.weight"]
@@ -78,7 +79,7 @@ def test_an_untied_head_has_noise_of_its_own(grouped, member):
     grouped.weights.activate(member(sigma=0.1))
     network = grouped.decoder._model
     steps = [
-        tensor.detach().view(-1).numpy() - grouped.weights.base[name]
+        tensor.detach().view(-1).numpy() - grouped.folder.tensors[name].read()
         for name, tensor in (
             ("lm_head.weight", network.lm_head.weight),
             ("model.embed_tokens.weight", network.model.embed_tokens.weight),
@@ -92,8 +93,9 @@ def test_both_decoders_hold_the_same_weights(tiny_llama, grouped_llama):
     update = Update(77, 0, (0, 1), (0.01, -0.02))
     for path, threads in ((tiny_llama, 1), (grouped_llama, 1), (grouped_llama, 3)):
         model = serve_model(path, chat=False, device="cpu", threads=threads)
-        assert model.weights.fingerprint() == replay(path, [])[0]
-        assert model.weights.commit(update) == replay(path, [update])[0]
+        assert model.fingerprint() == replay(path, []).weights.fingerprint()
+        model.weights.commit(update)
+        assert model.fingerprint() == replay(path, [update]).weights.fingerprint()
 
 
 def test_a_checkpoint_with_a_stray_tensor_is_refused(make_model):

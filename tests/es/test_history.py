@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from coevo import noise
+from coevo.block import Block
 from coevo.errors import RunError
-from coevo.es import ESSettings, EvolutionStrategy, StepRecord, read_history, updates
-from coevo.interfaces import Update
+from coevo.es import ESSettings, EvolutionStrategy, StepRecord, WeightRecipe, read_history, updates
+from coevo.interfaces import Partition, Update
 
 RUN = 2**64 - 59
 
@@ -118,11 +119,11 @@ def test_updates_are_those_of_the_applied_steps():
 def test_replay_reaches_the_weights_of_the_live_run():
     """A file of a few lines rebuilds the trained weights bit for bit."""
     records, moves = a_history()
-    live, replayed = np.ones(5000, np.float32), np.ones(5000, np.float32)
+    live, replayed = np.ones((5, 1000), np.float32), np.ones((5, 1000), np.float32)
+    block = Block.whole("w", (5, 1000))
     for weights, source in ((live, moves), (replayed, updates(record.to_line() for record in records))):
         for update in source:
-            keys = [noise.direction_key(update.run_key, update.step, direction) for direction in update.directions]
-            noise.apply_update(weights, keys=keys, coefficients=update.coefficients, tensor=noise.tensor_key("w"))
+            noise.apply_update(weights, block, update, "master")
     assert (live != 1).any()
     assert replayed.tobytes() == live.tobytes()
 
@@ -153,7 +154,8 @@ def test_a_missing_last_newline_is_no_fault():
 @pytest.mark.parametrize(
     ("fields", "text"),
     [
-        ({"schema_version": 2}, "schema_version"),
+        ({"schema_version": 3}, "schema_version"),
+        ({"rank": 0}, "a record of version 1 has no rank"),
         ({"noise_scheme": "other"}, "noise_scheme"),
         ({"run_key": "abc"}, "run_key"),
         ({"sigma": 1e-3}, "sigma: .*exact in fp32, got 0.001"),
@@ -208,3 +210,103 @@ def test_a_record_gives_the_update_type_of_the_engines():
     assert isinstance(record.after(1, applied=True).update, Update)
     assert record.after(1, applied=True).update == update
     assert record.update is None
+
+
+def a_second_step(recipe=None, **settings):
+    """One told step of a strategy with these settings: its applied record, and its update."""
+    strategy = EvolutionStrategy(ESSettings(members=8, **settings), RUN)
+    members = strategy.ask(1e-3)
+    rewards = {member.identity: float(place) for place, member in enumerate(members)}
+    update = strategy.tell(rewards)
+    record = StepRecord.of(members, rewards, update, generation=1, operator="m1", recipe=recipe)
+    return record.after(9, applied=True), update
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"subspaces": 4},
+        {"subspaces": 2, "subspace_unit": "tile", "antithetic": True},
+        {"rank": 3},
+        {"recipe": WeightRecipe(scope="linear")},
+        {"recipe": WeightRecipe("mlp", "bfloat16", "stochastic"), "subspaces": 2},
+    ],
+)
+def test_what_version_1_cannot_say_is_a_record_of_version_2(settings):
+    """Subspaces, rank and recipe survive the line, and the update is the one that was applied."""
+    record, update = a_second_step(**settings)
+    again = StepRecord.from_line(record.to_line())
+    assert again == record
+    assert again.schema_version == 2
+    assert again.update == update
+    assert again.recipe == settings.get("recipe", WeightRecipe())
+
+
+def test_a_plain_step_is_still_a_record_of_version_1():
+    """Histories written before subspaces, rank and recipes existed read on, and their like is written like them."""
+    record, update = a_second_step(recipe=WeightRecipe())
+    assert record.schema_version == 1
+    assert json.loads(record.to_line()).keys() == json.loads(a_step([1.0, 2.0])[0].to_line()).keys()
+    assert (record.recipe, update.partition, record.update) == (WeightRecipe(), None, update)
+
+
+def test_a_record_of_version_2_says_everything():
+    """It leaves nothing to defaults that a later version might change."""
+    record, _ = a_second_step(subspaces=4)
+    assert json.loads(record.to_line()) | {"rewards": [], "coefficients": []} == {
+        "schema_version": 2,
+        "noise_scheme": "coevo-noise-v1",
+        "run_key": "ffffffffffffffc5",
+        "step": 0,
+        "generation": 1,
+        "operator": "m1",
+        "sigma": float(np.float32(2e-3)),
+        "directions": [0, 1, 2, 3, 4, 5, 6, 7],
+        "signs": [1] * 8,
+        "rewards": [],
+        "coefficients": [],
+        "applied": True,
+        "fingerprint": "0000000000000009",
+        "subspace_count": 4,
+        "subspace_unit": "element",
+        "subspaces": [0, 1, 2, 3, 0, 1, 2, 3],
+        "rank": 0,
+        "scope": "full",
+        "storage": "float32",
+        "update_rule": "master",
+    }
+
+
+@pytest.mark.parametrize(
+    ("fields", "text"),
+    [
+        ({"schema_version": 1}, "version 1 has no rank"),
+        ({"subspace_count": 1}, "the subspace of every member where there are several"),
+        ({"subspaces": [0, 1]}, "the subspace of every member"),
+        ({"subspaces": [0, 1, 0, 1, 0, 1, 0, 2]}, "expected subspaces below 2, got 2"),
+        ({"directions": [0, 0, 1, 1, 2, 2, 3, 3], "coefficients": [1, 1, 1, 1]}, "a direction must share a subspace"),
+        ({"subspace_unit": "row"}, "subspace_unit"),
+        ({"storage": "int8"}, "storage"),
+        ({"update_rule": "adam"}, "update_rule"),
+        ({"rank": -1}, "rank"),
+    ],
+)
+def test_a_damaged_line_of_version_2_is_refused(fields, text):
+    """What does not fit together is no step."""
+    record, _ = a_second_step(subspaces=2)
+    with pytest.raises(RunError, match=rf"history line 1: .*{text}"):
+        read_history([changed(record, **fields)])
+
+
+def test_a_run_keeps_one_recipe():
+    """Weights that were masters cannot go on as rounded ones: the line where that happens is named."""
+    first, _ = a_second_step(recipe=WeightRecipe(scope="linear"))
+    with pytest.raises(RunError, match=r"history line 2: expected the weights kept as before .*linear.*, got .*full"):
+        read_history([first.to_line(), changed(first, step=1, scope="full")])
+
+
+def test_an_update_names_the_subspace_of_each_direction():
+    """Subspaces stand per member in the record and per direction in the update."""
+    record, _ = a_second_step(subspaces=2, antithetic=True)
+    assert record.subspaces == (0, 0, 1, 1, 0, 0, 1, 1)
+    assert (record.update.partition, record.update.subspaces) == (Partition(2), (0, 1, 0, 1))

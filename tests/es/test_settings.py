@@ -17,6 +17,10 @@ def test_defaults_are_the_published_ones():
         "alpha": 5e-4,
         "alpha_rule": "constant",
         "antithetic": False,
+        "subspaces": 1,
+        "subspace_unit": "element",
+        "z_scores": "joint",
+        "rank": 0,
     }
 
 
@@ -37,6 +41,13 @@ def test_defaults_are_the_published_ones():
         ({"alpha_rule": "adam"}, "'constant' or 'proportional'"),
         ({"antithetic": True, "members": 9}, "must be even, got 9; take 10"),
         ({"popsize": 4}, "Extra inputs"),
+        ({"subspaces": 0}, "greater than or equal to 1"),
+        ({"subspaces": 2**16 + 1, "members": 2**18}, "less than or equal to 65536"),
+        ({"subspaces": 6}, "each of 6 subspaces needs 2 members: expected 12 or more, got 10; take more members or"),
+        ({"subspace_unit": "row"}, "'element' or 'tile'"),
+        ({"z_scores": "none"}, "'joint' or 'separate'"),
+        ({"rank": -1}, "greater than or equal to 0"),
+        ({"rank": 1, "subspaces": 2}, "no published meaning in subspaces, got rank 1 and 2 subspaces"),
     ],
 )
 def test_unusable_settings_are_refused(change, text):
@@ -56,6 +67,26 @@ def test_few_members_are_allowed_with_a_warning():
     assert ESSettings(members=10).warnings() == ()
     (text,) = ESSettings(members=4).warnings()
     assert "4 members are rough" in text
+
+
+@pytest.mark.parametrize(
+    ("settings", "left"),
+    [
+        ({"members": 40, "subspaces": 4}, None),
+        ({"members": 40, "subspaces": 8}, 5),
+        ({"members": 39, "subspaces": 4}, 9),
+        ({"members": 30, "subspaces": 4, "antithetic": True}, 6),
+    ],
+)
+def test_few_members_in_a_subspace_are_allowed_with_a_warning(settings, left):
+    """The smallest subspace counts, both signs of a pair counted; CoPES advises ten (its K = 8 ablation)."""
+    warnings = ESSettings(**settings).warnings()
+    if left is None:
+        assert warnings == ()
+    else:
+        (text,) = warnings
+        assert f"{settings['members']} members leave {left} for one of {settings['subspaces']} subspaces" in text
+        assert f"take {10 * settings['subspaces']} members or fewer subspaces" in text
 
 
 def test_a_constant_schedule_ignores_the_end():

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coevo.es import z_scores
+from coevo.es.shaping import z_scores_within
 
 REWARDS = st.lists(st.integers(-1000, 1000), min_size=2, max_size=30).filter(lambda values: len(set(values)) > 1)
 
@@ -60,3 +61,20 @@ def test_extreme_units_neither_overflow_nor_vanish(unit):
 def test_a_small_spread_around_a_large_offset_is_kept():
     """Differences in the last place of the rewards still give exact scores."""
     assert z_scores([1e15, 1e15 + 1, 1e15 + 2]).tolist() == z_scores([0, 1, 2]).tolist()
+
+
+@given(st.lists(st.tuples(st.integers(-50, 50), st.integers(0, 3)), min_size=1, max_size=30))
+def test_separate_scores_are_the_scores_of_each_group(pairs):
+    """Every group is standardised by itself; one without spread scores 0, and without any spread there is nothing."""
+    rewards, groups = [float(reward) for reward, _ in pairs], [group for _, group in pairs]
+    expected = np.zeros(len(pairs))
+    for group in range(4):
+        own = [place for place, its in enumerate(groups) if its == group]
+        inside = z_scores([rewards[place] for place in own]) if own else None
+        if inside is not None:
+            expected[own] = inside
+    found = z_scores_within(rewards, groups)
+    if not expected.any():
+        assert found is None
+    else:
+        np.testing.assert_array_equal(found, expected)

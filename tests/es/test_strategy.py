@@ -6,8 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coevo import noise
+from coevo.block import Block
 from coevo.es import ESSettings, EvolutionStrategy
-from coevo.interfaces import Update
+from coevo.interfaces import Partition, Update
 
 RUN = 0xC0FFEE
 REWARDS = st.lists(st.integers(-100, 100), min_size=2, max_size=24).filter(lambda rewards: len(set(rewards)) > 1)
@@ -187,19 +188,113 @@ def test_ask_and_tell_climb_a_quadratic(antithetic):
     """With the real noise kernels the strategy finds the top of a hill in 20 dimensions, far better than it started."""
     settings = ESSettings(members=20, sigma=0.1, alpha=0.5, alpha_rule="proportional", antithetic=antithetic)
     strategy = EvolutionStrategy(settings, RUN)
-    tensor = noise.tensor_key("w")
-    target, weights = np.linspace(-1, 1, 20, dtype=np.float32), np.zeros(20, np.float32)
+    block = Block.whole("w", (20,))
+    target, weights = np.linspace(-1, 1, 20, dtype=np.float32)[None], np.zeros((1, 20), np.float32)
 
     def reward(member):
         model = np.empty_like(weights)
-        key = noise.direction_key(member.run_key, member.step, member.direction)
-        noise.perturb(weights, model, key=key, tensor=tensor, scale=member.sign * member.sigma)
+        noise.perturb(weights, model, block, member)
         return -float(((model - target) ** 2).sum())
 
     before = float(np.linalg.norm(weights - target))
     for turn in range(150):
         members = strategy.ask(0.1 * 0.97**turn)
         update = strategy.tell({member.identity: reward(member) for member in members})
-        keys = [noise.direction_key(update.run_key, update.step, direction) for direction in update.directions]
-        noise.apply_update(weights, keys=keys, coefficients=update.coefficients, tensor=tensor)
+        noise.apply_update(weights, block, update, "master")
     assert float(np.linalg.norm(weights - target)) < before / 20
+
+
+@pytest.mark.parametrize("antithetic", [False, True])
+def test_members_are_dealt_to_subspaces(antithetic):
+    """Member by member, or pair by pair: round-robin, with σ_k = √K·σ in fp32 and the partition named."""
+    settings = ESSettings(members=16, subspaces=3, subspace_unit="tile", antithetic=antithetic)
+    members = EvolutionStrategy(settings, RUN).ask(1e-3)
+    assert [member.subspace for member in members] == [member.direction % 3 for member in members]
+    assert {member.partition for member in members} == {Partition(3, "tile")}
+    assert {member.sigma for member in members} == {float(np.float32(math.sqrt(3) * 1e-3))}
+
+
+def test_a_single_subspace_is_plain_es():
+    """With K = 1 nothing is cut: no partition, σ as asked, and separate z-scores are joint ones."""
+    members = EvolutionStrategy(ESSettings(z_scores="separate"), RUN).ask(1e-3)
+    assert {(member.partition, member.subspace, member.sigma) for member in members} == {(None, 0, members[0].sigma)}
+    rewards = [3.0, 1.0, 2.0, 2.5]
+    assert one_step(ESSettings(z_scores="separate"), rewards) == one_step(ESSettings(), rewards)
+    assert one_step(ESSettings(), rewards).subspaces == ()
+
+
+def test_low_rank_is_named_by_members_and_update():
+    """The rank goes with both, so that engine and replay make the same noise."""
+    strategy = EvolutionStrategy(ESSettings(rank=2), RUN)
+    members = strategy.ask(1e-3)
+    assert {member.rank for member in members} == {2}
+    assert strategy.tell(told(members, range(10))).rank == 2
+
+
+@given(st.lists(st.integers(-100, 100), min_size=8, max_size=23), st.booleans())
+def test_each_subspace_shares_alpha_among_its_own_members(rewards, antithetic):
+    """Coefficients are (α/N_k)·ẑ·s with joint ẑ and the N_k of the member's own subspace (CoPES, section 3)."""
+    rewards = rewards[: len(rewards) // 2 * 2]
+    update = one_step(ESSettings(members=8, subspaces=4, antithetic=antithetic), rewards)
+    values = np.array(rewards, float)
+    if (values[::2] == values[1::2]).all() if antithetic else len(set(rewards)) == 1:
+        assert update is None
+        return
+    scores = (values - values.mean()) / values.std()
+    subspaces = np.arange(len(values)) // (2 if antithetic else 1) % 4
+    weights = 5e-4 / np.bincount(subspaces)[subspaces] * scores
+    expected = weights[::2] - weights[1::2] if antithetic else weights
+    assert update.partition == Partition(4)
+    assert update.subspaces == tuple(direction % 4 for direction in update.directions)
+    np.testing.assert_allclose(update.coefficients, expected, rtol=1e-6, atol=1e-15)
+
+
+@given(st.permutations(range(8)), st.lists(st.integers(-9, 9), min_size=8, max_size=8, unique=True))
+def test_joint_scores_do_not_ask_who_sits_where(order, rewards):
+    """P25: whichever subspace a reward falls into, it weighs the same: all members are standardised together."""
+    settings = ESSettings(members=8, subspaces=2)
+    straight, permuted = one_step(settings, rewards), one_step(settings, [rewards[place] for place in order])
+    assert permuted.coefficients == tuple(straight.coefficients[place] for place in order)
+
+
+def test_separate_scores_do():
+    """P25, the ablation: standardised apart, the better subspace no longer outweighs the other."""
+    rewards = [100.0, 1.0, 101.0, 2.0, 102.0, 3.0, 103.0, 4.0]
+    joint, separate = (
+        one_step(ESSettings(members=8, subspaces=2, z_scores=which), rewards) for which in ("joint", "separate")
+    )
+    assert min(joint.coefficients[::2]) > 0 > max(joint.coefficients[1::2])
+    assert separate.coefficients[::2] == separate.coefficients[1::2]
+
+
+def test_a_flat_subspace_stays_under_separate_scores():
+    """P24: the members of a subspace that all earned the same do not move it; the other subspace moves."""
+    settings = ESSettings(members=6, subspaces=2, z_scores="separate")
+    update = one_step(settings, [5.0, 1.0, 5.0, 2.0, 5.0, 3.0])
+    assert update.coefficients[::2] == (0.0, 0.0, 0.0)
+    assert update.coefficients[1] < 0 < update.coefficients[5]
+    assert one_step(settings, [5.0, 1.0, 5.0, 1.0, 5.0, 1.0]) is None
+
+
+def test_no_update_in_subspaces_at_sigma_zero_or_without_spread():
+    """P24: what holds for one subspace holds for several."""
+    settings = ESSettings(members=8, subspaces=4)
+    assert one_step(settings, range(8), sigma=0.0) is None
+    assert one_step(settings, [1.0] * 8) is None
+
+
+def test_a_smaller_step_is_possible_while_every_subspace_can_compare():
+    """A last batch may be smaller than the settings say, down to two members in each subspace."""
+    strategy = EvolutionStrategy(ESSettings(members=16, subspaces=4), RUN)
+    assert [count for count in range(12) if strategy.can_ask(count)] == [8, 9, 10, 11]
+    with pytest.raises(ValueError, match="each of 4 subspaces needs 2 members: expected 8 or more, got 7"):
+        strategy.ask(1e-3, 7)
+    assert strategy.step == 0
+    pairs = EvolutionStrategy(ESSettings(members=16, subspaces=4, antithetic=True), RUN)
+    assert [count for count in range(12) if pairs.can_ask(count)] == [8, 10]
+
+
+def test_a_sigma_that_overflows_in_its_subspace_is_refused():
+    """√K·σ has to fit as well."""
+    with pytest.raises(ValueError, match="sigma must be finite"):
+        EvolutionStrategy(ESSettings(members=8, subspaces=4), RUN).ask(3e38)

@@ -78,7 +78,7 @@ def test_a_history_replayed_gives_the_live_weights(engine, model):
         history.append(Update(KEY, step, tuple(range(4)), tuple(coefficients)))
         live.append(engine.commit(history[-1]))
     assert len(set(live)) == 7
-    assert [replay(model, history[:count])[0] for count in range(7)] == live
+    assert [replay(model, history[:count]).weights.fingerprint() for count in range(7)] == live
 
 
 def test_mirrored_members_differ_from_each_other_and_from_the_base(engine):

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coevo import noise
+from coevo.block import Block
 from coevo.noise import oracle
 
 
@@ -30,8 +31,23 @@ def test_chunks_and_their_order_do_not_matter(cuts, order):
     edges = sorted({0, 9000, *cuts})
     pieces = list(itertools.pairwise(edges))
     order.shuffle(pieces)
-    parts = [noise.fingerprint_part("w", values[left:right], left) for left, right in pieces]
+    parts = [
+        noise.fingerprint_part(values[None, left:right], Block("w", (9000,), 0, left, 1, right - left))
+        for left, right in pieces
+    ]
     assert sum(parts) % 2**64 == noise.fingerprint({"w": values})
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.uint16, np.float16])
+@given(data=st.data())
+def test_a_part_equals_the_oracle_and_the_sum_of_its_parts(blocks, weights, cuts, dtype, data):
+    """P10: any rectangle of a tensor, in any layout, adds what its elements add one by one."""
+    block = data.draw(blocks)
+    values = weights(block, dtype, gap=data.draw(st.sampled_from([0, 3])))
+    expected = noise.fingerprint_part(values, block)
+    assert expected == oracle.fingerprint_part(values, block)
+    pieces = data.draw(cuts(block))
+    assert sum(noise.fingerprint_part(values[down, across], piece) for piece, down, across in pieces) % 2**64 == expected
 
 
 def test_shape_and_mapping_order_do_not_matter():
@@ -107,3 +123,9 @@ def test_other_item_sizes_are_refused(values):
     """Eight-byte and one-byte tensors are refused by name rather than hashed in part."""
     with pytest.raises(ValueError, match=r"2 or 4 bytes.*'w'"):
         noise.fingerprint({"w": values})
+
+
+def test_a_part_of_another_shape_is_refused():
+    """A fingerprint of other elements than the block's would pass for drift."""
+    with pytest.raises(ValueError, match=r"must have the shape \(1, 4\) of its block, got \(4,\)"):
+        noise.fingerprint_part(np.zeros(4, np.float32), Block.whole("w", (4,)))

@@ -2,7 +2,7 @@ import itertools
 
 import pytest
 
-from coevo.noise import direction_key, tensor_key
+from coevo.noise import direction_key, rounding_key, subspace_key, tensor_key
 
 
 @pytest.mark.parametrize(
@@ -33,6 +33,22 @@ def test_keys_use_all_64_bits():
     """Run keys that differ by 2³² are different runs (a 32-bit seed would merge them)."""
     assert direction_key(5, 0, 0) != direction_key(5 + 2**32, 0, 0)
     assert max(direction_key(1, 0, direction) for direction in range(64)) >= 2**63
+
+
+def test_keys_of_other_purposes_are_pinned_and_their_own():
+    """Subspaces and rounding of a step share no stream with each other, another step or the noise."""
+    assert [subspace_key(0, 0), rounding_key(2**64 - 1, 12)] == [99464816999969765, 9720352633962595543]
+    places = list(itertools.product(range(12), repeat=2))
+    keys = {function(*place) for place in places for function in (subspace_key, rounding_key)}
+    keys |= {direction_key(*place, direction) for place in places for direction in range(3)}
+    assert len(keys) == 5 * 144
+
+
+@pytest.mark.parametrize("key", [subspace_key, rounding_key])
+def test_keys_of_other_purposes_refuse_what_does_not_fit(key):
+    """A number outside 64 bits is refused by name."""
+    with pytest.raises(ValueError, match="step must be a whole number"):
+        key(0, 2**64)
 
 
 @pytest.mark.parametrize("place", [(-1, 0, 0), (2**64, 0, 0), (0, -1, 0), (0, 0, 2**64)])

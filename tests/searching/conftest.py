@@ -14,6 +14,7 @@ from coevo.searching.config import OPERATORS, make_config
 from coevo.searching.examiner import Examiner
 from coevo.searching.learning import Learner
 from coevo.searching.loop import Search
+from coevo.searching.models import WritingModel
 from coevo.searching.plan import plan
 from coevo.searching.stopping import StopRule
 
@@ -45,7 +46,12 @@ class CountingEngine:
 
     def fingerprint(self):
         """See `Engine`."""
-        return int.from_bytes(hashlib.blake2b(repr(self.updates).encode(), digest_size=8).digest(), "little")
+        told = (
+            f"Update(run_key={update.run_key}, step={update.step}, directions={update.directions}, "
+            f"coefficients={update.coefficients})"
+            for update in self.updates
+        )
+        return int.from_bytes(hashlib.blake2b(f"[{', '.join(told)}]".encode(), digest_size=8).digest(), "little")
 
     def export(self, folder):
         """See `Engine`."""
@@ -76,7 +82,7 @@ class Harness:
             operators=load_operators(("i1", *OPERATORS)),
             breeder=Breeder(problem, self.engine, renderer_named("plain"), log, examiner),
             examiner=examiner,
-            learner=Learner(self.config, len(the_plan.generations), self.engine, log, directory),
+            learner=Learner(self.config, len(the_plan.generations), WritingModel(self.engine, "plain"), log, directory),
             log=log,
             stop=StopRule(self.config, 1.0, lambda: 0.0, log.recorded),
             start=tuple(start),

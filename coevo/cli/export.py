@@ -1,0 +1,33 @@
+"""`coevo export`: a run's final weights as a Hugging Face folder."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def export(
+    run: Annotated[Path, typer.Argument(help="The run directory.")],
+    to: Annotated[Path, typer.Option(help="Folder to write; new or empty.")],
+    model: Annotated[
+        str | None, typer.Option(help="The model the run began with, where that lies elsewhere now.")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Result as JSON on standard output.")] = False,
+) -> None:
+    """Write a run's final weights as a Hugging Face folder, rebuilt from its history and read back."""
+    import json as json_module
+
+    from coevo.cli.replay import as_values, lines
+    from coevo.searching.replaying import export_run
+
+    done = export_run(run, to, model=model)
+    if json:
+        answer = as_values(done.replay) | {"folder": done.folder, "sha256": done.sha256}
+        typer.echo(json_module.dumps(answer))
+    else:
+        typer.echo("\n".join(lines(done.replay)))
+        for name, digest in done.sha256.items():
+            typer.echo(f"sha256 of {name}: {digest}")
+        typer.echo("nothing written" if done.folder is None else f"written, and read back: {done.folder}")
+    if done.folder is None:
+        raise typer.Exit(1)

@@ -1,0 +1,52 @@
+"""`coevo replay`: rebuild a run's weights from its history and compare."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from coevo.searching.replaying import Replay
+
+
+def replay(
+    run: Annotated[Path, typer.Argument(help="The run directory.")],
+    model: Annotated[
+        str | None, typer.Option(help="The model the run began with, where that lies elsewhere now.")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Result as JSON on standard output.")] = False,
+) -> None:
+    """Rebuild a run's weights from its base model and history; exit code 1 if they are not those it reported."""
+    import json as json_module
+
+    from coevo.searching.replaying import replay_run
+
+    report = replay_run(run, model=model)
+    typer.echo(json_module.dumps(as_values(report)) if json else "\n".join(lines(report)))
+    if not report.agrees:
+        raise typer.Exit(1)
+
+
+def as_values(report: "Replay") -> dict[str, object]:
+    """A replay as plain values."""
+    from dataclasses import asdict
+
+    return asdict(report) | {"agrees": report.agrees}
+
+
+def lines(report: "Replay") -> list[str]:
+    """A replay in words."""
+    if report.agrees:
+        verdict = "the history gives the weights of the run, bit for bit"
+    elif report.parts_at is not None:
+        verdict = f"they part at step {report.parts_at}: the history was edited, or the noise is of another version"
+    else:
+        verdict = "every step agrees, but the run reported other weights at its end: the history is incomplete"
+    return [
+        f"run: {report.run}",
+        f"model: {report.model}",
+        f"steps: {report.steps}, of which {report.updates} moved the weights",
+        f"reached: {report.fingerprint}",
+        f"recorded: {report.recorded}",
+        verdict,
+    ]

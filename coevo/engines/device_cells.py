@@ -1,0 +1,134 @@
+"""Cells on a GPU: noise is made there, and the base is there too or comes over in pieces from pinned host memory.
+
+Everything is written in place on one stream, in order, so captured graphs see it and no buffer is reused too early.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from coevo.block import Block
+from coevo.engines.checkpoint import TensorInfo
+from coevo.engines.policy import WeightPolicy, exact_storage
+from coevo.errors import ModelError
+from coevo.interfaces import Member, Update
+from coevo.noise import triton_kernels
+
+Array = NDArray[Any]
+Piece = tuple[Block, Tensor, Tensor]
+
+PIECE = 1 << 23
+"""Elements that come over from the host at once: 32 MiB of fp32."""
+
+
+class DeviceCell:
+    """A block served on a GPU. See `coevo.engines.cells.Cell`.
+
+    Args:
+        block: Where it lies.
+        served: Its memory, shape (rows, cols); the content is overwritten.
+        source: The checkpoint's tensor.
+        policy: Update rule, and where the base is kept: "host" in pinned host memory, otherwise on the device.
+        moves: Whether the scope holds it; otherwise no base is kept.
+    """
+
+    def __init__(self, block: Block, served: Tensor, source: TensorInfo, policy: WeightPolicy, *, moves: bool) -> None:
+        self.block = block
+        self._served = served.detach()
+        self._rule = policy.update_rule
+        self._source = source
+        self._exact: torch.dtype = getattr(torch, exact_storage(_name(served.dtype), policy.update_rule))
+        self._base = self._make_base(policy.restore) if moves else None
+        self._served.copy_(self._from_checkpoint() if self._base is None else self._base)
+
+    def serve(self, member: Member | None) -> Iterable[Callable[[], None]]:
+        """See `Cell`."""
+        if self._base is None:
+            return ()
+        if member is None:
+            return (lambda: self._copy_base(),)
+        return (
+            lambda: self._for_each_piece(lambda block, base, out: triton_kernels.perturb(base, out, block, member)),
+        )
+
+    def move(self, update: Update) -> Iterable[Callable[[], None]]:
+        """See `Cell`."""
+        return () if self._base is None else (lambda: self._move(update),)
+
+    def fingerprint(self) -> int:
+        """See `Cell`: of the served memory where that is of the base's type."""
+        if self._base is not None and self._served.dtype == self._exact:
+            return triton_kernels.fingerprint_part(self._served, self.block)
+        total = 0
+        base = self._from_checkpoint() if self._base is None else self._base
+        for piece, down, across in self.block.pieces(PIECE):
+            total += triton_kernels.fingerprint_part(self._on_device(base[down, across]), piece)
+        return total % 2**64
+
+    def base(self) -> Array:
+        """See `Cell`."""
+        found = (self._from_checkpoint() if self._base is None else self._base).cpu()
+        return (found.view(torch.uint16) if found.dtype == torch.bfloat16 else found).numpy()
+
+    def nbytes(self) -> int:
+        """See `Cell`; bytes on the device alone."""
+        return 0 if self._base is None or self._base.device != self._served.device else self._base.nbytes
+
+    def _make_base(self, mode: str) -> Tensor:
+        base = self._from_checkpoint()
+        if mode != "host":
+            return base.to(self._served.device)
+        return base.pin_memory() if self._served.is_cuda else base.clone()
+
+    def _from_checkpoint(self) -> Tensor:
+        return torch.from_numpy(self._source.read_block(self.block)).to(self._exact)
+
+    def _copy_base(self) -> None:
+        assert self._base is not None
+        for _, down, across in self.block.pieces(PIECE):
+            self._served[down, across].copy_(self._base[down, across], non_blocking=True)
+
+    def _move(self, update: Update) -> None:
+        def move(block: Block, base: Tensor, out: Tensor) -> None:
+            triton_kernels.apply_update(base, block, update, self._rule)
+            out.copy_(base)
+
+        self._for_each_piece(move, writes_back=True)
+
+    def _for_each_piece(self, act: Callable[[Block, Tensor, Tensor], None], *, writes_back: bool = False) -> None:
+        assert self._base is not None
+        for piece, down, across in self.block.pieces(PIECE):
+            kept = self._base[down, across]
+            base = self._on_device(kept)
+            act(piece, base, self._served[down, across])
+            if writes_back and base is not kept:
+                kept.copy_(base)
+
+    def _on_device(self, values: Tensor) -> Tensor:
+        return values if values.device == self._served.device else values.to(self._served.device, non_blocking=True)
+
+
+def chosen_mode(policy: WeightPolicy, base_bytes: int, free_bytes: int) -> WeightPolicy:
+    """The policy with "auto" decided: the base stays on the device if it leaves a tenth of the free memory.
+
+    Raises:
+        ModelError: For a restore mode that only the host has.
+    """
+    if policy.restore in ("copy", "host"):
+        return policy
+    if policy.restore != "auto":
+        raise ModelError(f"expected --restore copy or host for weights on a GPU, got {policy.restore}")
+    return policy.model_copy(update={"restore": "copy" if base_bytes < 0.9 * free_bytes else "host"})
+
+
+def _name(dtype: torch.dtype) -> str:
+    return str(dtype).removeprefix("torch.")
+
+
+def exact_bytes(blocks: Iterable[tuple[Block, Tensor]], policy: WeightPolicy) -> int:
+    """Bytes of the exact base of some served blocks."""
+    sizes = {"float32": 4, "bfloat16": 2, "float16": 2}
+    return sum(block.size * sizes[exact_storage(_name(served.dtype), policy.update_rule)] for block, served in blocks)

@@ -1,0 +1,238 @@
+"""What an evolution strategy will find in a model folder, known before anything is loaded.
+
+Read from `config.json`, the headers of the checkpoint and a sample of its weights: no torch, and no memory that grows
+with the model.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, get_args
+
+from coevo.engines.cells import STORAGE, exact_type
+from coevo.engines.checkpoint import TensorInfo
+from coevo.engines.llama_shape import lean_shape
+from coevo.engines.loading import ModelFolder
+from coevo.engines.policy import Restore
+from coevo.engines.precision import Survival, survival
+from coevo.engines.scope import ROLES, Role, names_in_scope, roles
+from coevo.errors import ModelError
+from coevo.interfaces import UpdateRule
+
+MODES: tuple[Restore, ...] = tuple(mode for mode in get_args(Restore) if mode != "auto")
+RULES: tuple[UpdateRule, ...] = get_args(UpdateRule)
+MUCH_SWALLOWED = 0.2
+"""Share of the noise whose loss is worth a warning (pitfall P17)."""
+
+_STORED = {"F32": "float32", "F16": "float16", "BF16": "bfloat16"}
+
+
+@dataclass(frozen=True, slots=True)
+class RoleFacts:
+    """The tensors of one role.
+
+    Attributes:
+        role: What they do.
+        tensors: How many there are, tied ones counted once.
+        parameters: Elements in them.
+        moving: Elements that the scope lets move.
+        stored: Types the checkpoint stores them in.
+        survival: What each storage type would keep of the noise on those that move; empty if none does.
+    """
+
+    role: Role
+    tensors: int
+    parameters: int
+    moving: int
+    stored: tuple[str, ...]
+    survival: Mapping[str, Survival]
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryNeed:
+    """What one copy of the model needs for its weights, in bytes; prompts and caches come on top.
+
+    Attributes:
+        rule: Update rule.
+        restore: Restore mode.
+        weights: The served weights.
+        backup: What is kept beside them in memory; None if the mode cannot serve this rule exactly.
+        disk: Scratch file.
+    """
+
+    rule: UpdateRule
+    restore: Restore
+    weights: int
+    backup: int | None
+    disk: int
+
+
+@dataclass(frozen=True, slots=True)
+class Inspection:
+    """Everything that is known of a model before it is loaded.
+
+    Attributes:
+        architecture: As `config.json` names it, or "unknown".
+        served_by: "lean decoder" or "transformers".
+        storage: Type the weights are served in.
+        renderer: How prompts are written.
+        is_tied: Whether the output head is the embedding.
+        duplicate: The head that a tied checkpoint stores a second time, or None.
+        scope: Which tensors move.
+        moving_tensors: How many those are.
+        sigma: Standard deviation of a member's noise, in weight units.
+        roles: Facts by role, only of roles there are.
+        memory: Needs by update rule and restore mode.
+        warnings: What is allowed but unwise, one sentence each.
+    """
+
+    architecture: str
+    served_by: str
+    storage: str
+    renderer: str
+    is_tied: bool
+    duplicate: str | None
+    scope: str
+    moving_tensors: int
+    sigma: float
+    roles: tuple[RoleFacts, ...]
+    memory: tuple[MemoryNeed, ...]
+    warnings: tuple[str, ...]
+
+    @property
+    def num_tensors(self) -> int:
+        """Tensors, tied ones once."""
+        return sum(facts.tensors for facts in self.roles)
+
+    @property
+    def num_parameters(self) -> int:
+        """Elements, tied ones once."""
+        return sum(facts.parameters for facts in self.roles)
+
+    @property
+    def num_moving(self) -> int:
+        """Elements that move."""
+        return sum(facts.moving for facts in self.roles)
+
+
+def inspect_model(folder: ModelFolder, *, scope: str = "full", sigma: float, subspaces: int = 1) -> Inspection:
+    """What an evolution strategy would do to a model and what it would need.
+
+    Args:
+        folder: The model, as `inspect_folder` read it.
+        scope: Which tensors are to move: "full", "linear" or a regular expression.
+        sigma: Standard deviation of a member's noise, in weight units; in K subspaces √K times the run's.
+        subspaces: K.
+
+    Raises:
+        ConfigError: If the scope is not an expression or names nothing.
+    """
+    duplicate = stored_twice(folder)
+    tensors = {name: info for name, info in folder.tensors.items() if name != duplicate}
+    names = names_in_scope(scope, {name: info.shape for name, info in tensors.items()})
+    facts = _role_facts(tensors, set(names), sigma)
+    return Inspection(
+        architecture=next(iter(folder.config.get("architectures") or ()), "unknown"),
+        served_by="lean decoder" if lean_shape(folder) is not None else "transformers",
+        storage=folder.dtype,
+        renderer=folder.card.renderer,
+        is_tied=_is_tied(folder),
+        duplicate=duplicate,
+        scope=scope,
+        moving_tensors=len(names),
+        sigma=sigma,
+        roles=facts,
+        memory=memory_needs(
+            folder.dtype,
+            parameters=sum(info.size for info in tensors.values()),
+            moving=sum(tensors[name].size for name in names),
+            subspaces=subspaces,
+        ),
+        warnings=_warnings(folder, facts),
+    )
+
+
+def stored_twice(folder: ModelFolder) -> str | None:
+    """Name of the output head that a checkpoint of tied weights stores beside the embedding, or None."""
+    if not _is_tied(folder):
+        return None
+    by_role = roles({name: info.shape for name, info in folder.tensors.items()})
+    embeddings = {folder.tensors[name].shape for name, role in by_role.items() if role == "embedding"}
+    heads = [name for name, role in by_role.items() if role == "head" and folder.tensors[name].shape in embeddings]
+    return heads[0] if heads else None
+
+
+def memory_needs(storage: str, *, parameters: int, moving: int, subspaces: int = 1) -> tuple[MemoryNeed, ...]:
+    """What one copy of a model needs under every update rule and restore mode.
+
+    Args:
+        storage: Type the weights are served in.
+        parameters: Elements in all, tied ones once.
+        moving: Elements that the scope lets move.
+        subspaces: K; touched tiles are a K-th of the weights.
+    """
+    served = STORAGE[storage]
+    needs = []
+    for rule in RULES:
+        try:
+            exact = exact_type(served, rule)
+        except ModelError:
+            exact = None
+        for mode in MODES:
+            whole = 0 if exact is None else moving * exact.itemsize
+            backup: int | None = {"tiles": -(-whole // subspaces), "mapped": 0}.get(mode, whole)
+            if exact is None or (mode == "tiles" and exact != served):
+                backup = None
+            disk = whole if mode == "mapped" and backup is not None else 0
+            needs.append(MemoryNeed(rule, mode, parameters * served.itemsize, backup, disk))
+    return tuple(needs)
+
+
+def _role_facts(tensors: Mapping[str, TensorInfo], moving: set[str], sigma: float) -> tuple[RoleFacts, ...]:
+    by_role = roles({name: info.shape for name, info in tensors.items()})
+    facts = []
+    for role in ROLES:
+        own = [tensors[name] for name, its in by_role.items() if its == role]
+        inside = [info for info in own if info.name in moving]
+        if own:
+            facts.append(
+                RoleFacts(
+                    role,
+                    tensors=len(own),
+                    parameters=sum(info.size for info in own),
+                    moving=sum(info.size for info in inside),
+                    stored=tuple(sorted({_STORED[info.dtype] for info in own})),
+                    survival=survival(inside, sigma),
+                )
+            )
+    return tuple(facts)
+
+
+def _warnings(folder: ModelFolder, facts: tuple[RoleFacts, ...]) -> tuple[str, ...]:
+    lost = [
+        f"{folder.dtype} swallows {each.survival[folder.dtype].swallowed:.0%} of the noise on {each.role} weights; "
+        "raise sigma, leave them out of the scope, or serve the model in float32"
+        for each in facts
+        if each.survival and each.survival[folder.dtype].swallowed > MUCH_SWALLOWED
+    ]
+    if _text_config(folder.config).get("kv_lora_rank") is not None:
+        lost.append(
+            "multi-head latent attention: vLLM serves products of its weights, which noise would miss, and the engine "
+            "vllm refuses it; the engine torch serves the weights themselves"
+        )
+    if folder.config.get("auto_map"):
+        lost.append("config.json asks for code from the model folder, which is never run: only built-in classes serve")
+    return tuple(lost)
+
+
+def _is_tied(folder: ModelFolder) -> bool:
+    """What the configuration says, or else that there is no head of its own."""
+    text = _text_config(folder.config)
+    told = text.get("tie_word_embeddings", folder.config.get("tie_word_embeddings"))
+    if told is not None:
+        return bool(told)
+    return "head" not in roles({name: info.shape for name, info in folder.tensors.items()}).values()
+
+
+def _text_config(config: Mapping[str, Any]) -> Mapping[str, Any]:
+    inner = config.get("text_config")
+    return inner if isinstance(inner, Mapping) else config

@@ -1,0 +1,72 @@
+"""Which checkpoint tensors an evolution strategy moves: a pure function of their names and shapes.
+
+Every engine sees the same checkpoint, so every engine moves the same tensors, however it fuses or shards them.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Literal
+
+from coevo.errors import ConfigError
+
+Shape = tuple[int, ...]
+Role = Literal["embedding", "head", "linear", "norm", "bias", "other"]
+
+ROLES: tuple[Role, ...] = ("embedding", "head", "linear", "norm", "bias", "other")
+
+_EMBEDDING = re.compile(r"(^|[._])(embed\w*|wte|wpe|\w*embeddings?)(\.|$)")
+_HEAD = re.compile(r"(^|\.)(lm_head|embed_out|output|output_layer)(\.|$)")
+_NORM = re.compile(r"(norm\w*|(^|\.)ln_\w+|layernorm\w*)(\.|$)", re.IGNORECASE)
+
+
+def roles(shapes: Mapping[str, Shape]) -> dict[str, Role]:
+    """What each tensor does, told by its name and its number of dimensions.
+
+    Args:
+        shapes: Checkpoint name -> shape of the whole tensor.
+
+    Returns:
+        "linear" is a matrix that is neither an embedding nor the output head; vectors are norms, biases or other.
+    """
+    return {name: _role(name, shape) for name, shape in shapes.items()}
+
+
+def names_in_scope(scope: str, shapes: Mapping[str, Shape]) -> list[str]:
+    """The tensors a scope stands for, in the order given.
+
+    Args:
+        scope: "full" for all, "linear" for the matrices of the blocks, or a regular expression that is searched for in
+            each name.
+        shapes: Checkpoint name -> shape of the whole tensor.
+
+    Raises:
+        ConfigError: If the expression does not compile, or nothing is in the scope.
+    """
+    if scope == "full":
+        return list(shapes)
+    if scope == "linear":
+        found = [name for name, role in roles(shapes).items() if role == "linear"]
+    else:
+        try:
+            found = [name for name in shapes if re.search(scope, name)]
+        except re.error as error:
+            raise ConfigError(
+                f"expected full, linear or a regular expression for scope, got {scope!r}: {error}"
+            ) from error
+    if not found:
+        example = next(iter(shapes), "none")
+        raise ConfigError(
+            f"expected scope {scope!r} to name at least one tensor, found none among {len(shapes)} (such as {example}); "
+            "`coevo model inspect` lists them"
+        )
+    return found
+
+
+def _role(name: str, shape: Shape) -> Role:
+    if _HEAD.search(name) and len(shape) > 1:
+        return "head"
+    if _EMBEDDING.search(name) and len(shape) > 1:
+        return "embedding"
+    if len(shape) <= 1:
+        return "bias" if name.endswith("bias") else "norm" if _NORM.search(name) else "other"
+    return "linear" if len(shape) == 2 else "other"

@@ -1,0 +1,72 @@
+"""The engine `vllm`: a model served by vLLM, on GPUs or on the CPU, in tensor-parallel parts or whole.
+
+vLLM's pins rarely agree with those of other packages, so it may live in an environment of its own: the variable
+COEVO_VLLM_PYTHON names that environment's interpreter, and without it vLLM is expected beside coevo. Nothing but
+NumPy, Numba and pydantic, which vLLM itself needs, has to be there besides.
+"""
+
+import os
+import shutil
+import sys
+from pathlib import Path
+
+from coevo.engines.loading import inspect_folder
+from coevo.engines.policy import WeightPolicy
+from coevo.engines.vllm_config import VllmOptions, require_supported
+from coevo.engines.worker_engine import WorkerEngine
+from coevo.engines.worker_process import WorkerSpec
+from coevo.errors import ConfigError
+
+INTERPRETER = "COEVO_VLLM_PYTHON"
+
+
+class VllmEngine(WorkerEngine):
+    """See `coevo.interfaces.Engine`. The same weights give the same bits as on any other engine; texts differ.
+
+    Args:
+        model: The model folder.
+        chat: Whether a prompt becomes one user message in the model's chat template, where it has one.
+        options: How vLLM serves it.
+        policy: How weights are kept and moved; the default policy if None.
+
+    Raises:
+        ModelError: If the folder cannot be served. What only shows when vLLM loads it, shows at the first call.
+        ConfigError: If COEVO_VLLM_PYTHON names no interpreter.
+    """
+
+    def __init__(
+        self, model: Path, *, chat: bool, options: VllmOptions | None = None, policy: WeightPolicy | None = None
+    ) -> None:
+        require_supported(inspect_folder(model))
+        chosen = options or VllmOptions()
+        values = {
+            "path": str(model.resolve()),
+            "chat": chat,
+            "options": chosen.model_dump(),
+            "policy": (policy or WeightPolicy()).model_dump(),
+        }
+        super().__init__(
+            WorkerSpec(
+                "coevo.engines.vllm_worker",
+                values,
+                model.resolve(),
+                python=interpreter(),
+                environment=chosen.environment(),
+            ),
+            workers=1,
+        )
+
+
+def interpreter() -> str:
+    """The interpreter that has vLLM.
+
+    Raises:
+        ConfigError: If the environment names one that is not there.
+    """
+    named = os.environ.get(INTERPRETER)
+    if not named:
+        return sys.executable
+    found = shutil.which(named)
+    if found is None:
+        raise ConfigError(f"expected a Python interpreter with vLLM in {INTERPRETER}, got {named!r}: no such program")
+    return found

@@ -1,0 +1,53 @@
+"""Perturbed copies of weights: round(base + sign · sigma · ε), always from the base; nothing is ever subtracted."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coevo.block import Block
+from coevo.interfaces import Member
+from coevo.noise.arrays import cells_of
+from coevo.noise.fields import field_of_member, field_of_normals, fitted
+from coevo.noise.formats import FP32
+from coevo.noise.kernels import write_member, write_normals
+
+
+def normals(block: Block, run_key: int, step: int, direction: int) -> NDArray[np.float32]:
+    """ε of a block: shape (block.rows, block.cols), fp32, standard normal.
+
+    Meant for small blocks (tests, reports, factors): whole tensors go through `perturb` and `apply_update`.
+
+    Raises:
+        ValueError: If a number is not in [0, 2⁶⁴).
+    """
+    out = np.empty((block.rows, block.cols), np.float32)
+    if block.size:
+        write_normals(out, field_of_normals(block, run_key, step, direction))
+    return out
+
+
+def perturb(base: NDArray[Any], out: NDArray[Any], block: Block, member: Member) -> None:
+    """Write a member's weights: round(fl(base + fl(sign · sigma · ε))) on its subspace, round(base) elsewhere.
+
+    sign · sigma is rounded to fp32 first; the sum is rounded to the type of `out` to nearest, ties to even.
+
+    Args:
+        base: Unperturbed weights, shape (block.rows, block.cols), float32 or of the type of `out`; not changed.
+        out: Receives the result: float32, uint16 (the bits of bfloat16) or float16. It has no memory in common with
+            `base`, or is the same array, whose touched elements the caller has saved (see `touched`).
+        block: Where the elements lie in their tensor.
+        member: With a rank r, ε = (Σⱼ A[row, j] · B[col, j]) · fl(1/√r), summed in fp32 in the order of j; see `factors`.
+
+    Raises:
+        ValueError: If arrays or member are not as described.
+    """
+    source, target = cells_of("base", base, block), cells_of("out", out, block, is_written=True)
+    if source.kind not in (FP32, target.kind):
+        raise ValueError(f"base must be float32 or, like out, {out.dtype}, got {base.dtype}")
+    is_in_place = base.__array_interface__ == out.__array_interface__
+    if np.may_share_memory(base, out) and not is_in_place:
+        raise ValueError("out must be base itself or share no memory with it; pass another array")
+    field = fitted(field_of_member(block, member), block, source, target)
+    if block.size:
+        write_member(target, source, field, is_in_place)

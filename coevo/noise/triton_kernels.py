@@ -1,0 +1,286 @@
+"""The noise on CUDA tensors, in Triton: the same functions and the same bits as on the host.
+
+Multiply-add fusion is off (`enable_fp_fusion`), sums of fingerprints are integers, and nothing is added atomically, so
+no device, launch or split can change a bit. Writing is in place, into the memory that captured graphs read. Nothing
+here waits for the device but `fingerprint_part`.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+import torch
+import triton
+import triton.language as tl
+from torch import Tensor
+
+from coevo.block import Block, matrix_shape
+from coevo.interfaces import Member, Update, UpdateRule
+from coevo.noise.arrays import is_gapless
+from coevo.noise.fields import field_of_member, field_of_normals, field_of_update
+from coevo.noise.fingerprint import name_key
+from coevo.noise.kernels import Field
+from coevo.noise.keys import rounding_key
+from coevo.noise.table import normal_table
+from coevo.noise.triton_device import (
+    BY_ELEMENT,
+    BY_TILE,
+    epsilon_at,
+    hash_of,
+    load,
+    mix,
+    place,
+    random_bits,
+    store,
+    subspace_of_tile,
+    unsigned,
+)
+from coevo.noise.updates import check_rule
+
+COUNTERS = 128
+"""Philox calls of one program: 1,024 elements, eight for each of the 128 threads of four warps."""
+
+_KINDS = {torch.float32: 0, torch.bfloat16: 1, torch.float16: 2}
+_HOST_TYPES = {torch.float32: np.dtype(np.float32), torch.bfloat16: np.dtype(np.uint16), torch.float16: np.dtype(np.float16)}
+_KEYS = ["tensor", "key", "cut_key", "count", "subspace", "rounding"]
+
+
+@triton.jit(do_not_specialize=["start", "width", "chunks", *_KEYS])
+def _write_member(
+    out, base, out_stride, base_stride, start, width, cols, chunks, tensor, key, scale, table, left, right, root,
+    cut_key, count, subspace,
+    OUT: tl.constexpr, BASE: tl.constexpr, UNIT: tl.constexpr, RANK: tl.constexpr, KEEPS: tl.constexpr,
+    COUNTERS: tl.constexpr,
+):  # fmt: skip
+    row, first, col = place(start, width, cols, chunks, COUNTERS)
+    columns = col + tl.arange(0, 8 * COUNTERS)
+    inside = (columns >= 0) & (columns < cols)
+    name = unsigned(tensor)
+    is_mine = True
+    if UNIT == BY_TILE:
+        is_mine = subspace_of_tile(unsigned(cut_key), name, unsigned(count), first >> 12) == subspace
+    if is_mine:
+        exact = load(base, row * base_stride + columns, inside, BASE)
+        epsilon = epsilon_at(
+            table, left + row * RANK, right, root, unsigned(key), name, first, columns, inside, RANK, COUNTERS
+        )
+        moved = exact + epsilon * scale
+        if UNIT == BY_ELEMENT:
+            lanes = random_bits(unsigned(cut_key), name, first, COUNTERS)
+            whose = ((lanes.to(tl.uint64) * unsigned(count)) >> 16).to(tl.int32)
+            moved = tl.where(whose == subspace, moved, exact)
+        store(out, row * out_stride + columns, inside, moved, 0, OUT, False)
+    elif not KEEPS:
+        exact = load(base, row * base_stride + columns, inside, BASE)
+        store(out, row * out_stride + columns, inside, exact, 0, OUT, False)
+
+
+@triton.jit(do_not_specialize=["start", "width", "chunks", "directions", *_KEYS])
+def _add_directions(
+    cells, stride, start, width, cols, chunks, rows, tensor, keys, coefficients, subspaces, is_moved, directions,
+    table, left, right, root, cut_key, count, rounding,
+    KIND: tl.constexpr, UNIT: tl.constexpr, RANK: tl.constexpr, IS_RANDOM: tl.constexpr, COUNTERS: tl.constexpr,
+):  # fmt: skip
+    row, first, col = place(start, width, cols, chunks, COUNTERS)
+    columns = col + tl.arange(0, 8 * COUNTERS)
+    inside = (columns >= 0) & (columns < cols)
+    name = unsigned(tensor)
+    mine = 0
+    is_any = True
+    if UNIT == BY_TILE:
+        mine = subspace_of_tile(unsigned(cut_key), name, unsigned(count), first >> 12)
+        is_any = tl.load(is_moved + mine) != 0
+    if is_any:
+        whose = tl.zeros([8 * COUNTERS], tl.int32)
+        if UNIT == BY_ELEMENT:
+            lanes = random_bits(unsigned(cut_key), name, first, COUNTERS)
+            whose = ((lanes.to(tl.uint64) * unsigned(count)) >> 16).to(tl.int32)
+        total = tl.zeros([8 * COUNTERS], tl.float32)
+        for k in range(directions):
+            subspace = tl.load(subspaces + k)
+            if UNIT != BY_TILE or subspace == mine:
+                key = tl.load(keys + k).to(tl.uint64, bitcast=True)
+                a, b = left + (k * rows + row) * RANK, right + k * cols * RANK
+                epsilon = epsilon_at(table, a, b, root, key, name, first, columns, inside, RANK, COUNTERS)
+                moved = total + epsilon * tl.load(coefficients + k)
+                total = tl.where(whose == subspace, moved, total) if UNIT == BY_ELEMENT else moved
+        exact = load(cells, row * stride + columns, inside, KIND)
+        moved = exact + total
+        if UNIT == BY_ELEMENT:
+            moved = tl.where(tl.load(is_moved + whose) != 0, moved, exact)
+        carry = tl.zeros([8 * COUNTERS], tl.uint32)
+        if IS_RANDOM:
+            carry = random_bits(unsigned(rounding), name, first, COUNTERS)
+        store(cells, row * stride + columns, inside, moved, carry, KIND, IS_RANDOM)
+
+
+@triton.jit(do_not_specialize=["start", "width", "chunks", "key"])
+def _sum_hashes(sums, words, stride, start, width, cols, chunks, key, BITS: tl.constexpr, COUNTERS: tl.constexpr):
+    row, first, col = place(start, width, cols, chunks, COUNTERS)
+    steps = tl.arange(0, 8 * COUNTERS)
+    columns = col + steps
+    inside = (columns >= 0) & (columns < cols)
+    word = tl.load(words + row * stride + columns, inside, 0).to(tl.int64).to(tl.uint64, bitcast=True)
+    state = hash_of(unsigned(key), first >> 12)
+    hashes = mix((state + ((first & 4095) + steps.to(tl.uint64) + 1) * 0x9E3779B97F4A7C15) ^ (word & ((1 << BITS) - 1)))
+    total = tl.sum(tl.where(inside, hashes, tl.zeros_like(hashes)).to(tl.int64, bitcast=True), 0)
+    tl.store(sums + tl.program_id(0), total)
+
+
+def normals(block: Block, run_key: int, step: int, direction: int, device: Any = "cuda") -> Tensor:
+    """ε of a block on a device; see `coevo.noise.normals`."""
+    out = torch.zeros(block.rows, block.cols, dtype=torch.float32, device=device)
+    # 0 + 1 · ε is ε: no entry of the table is zero.
+    perturb(out, out, block, Member(run_key, step, direction, 1, 1.0))
+    return out
+
+
+def factors(tensor: str, shape: tuple[int, ...], member: Member, device: Any = "cuda") -> tuple[Tensor, Tensor]:
+    """A and B of a low-rank member on a device; see `coevo.noise.factors`."""
+    stream = (member.run_key, member.step, member.direction)
+    left, right = ((f"{tensor}#{part}", (size, member.rank)) for part, size in zip("AB", matrix_shape(shape), strict=True))
+    return normals(Block.whole(*left), *stream, device), normals(Block.whole(*right), *stream, device)
+
+
+def perturb(base: Tensor, out: Tensor, block: Block, member: Member) -> None:
+    """Write a member's weights into `out`, which may be `base` itself; see `coevo.noise.perturb`.
+
+    Args:
+        base: float32, or bfloat16 or float16 like `out`; shape (block.rows, block.cols), contiguous within a row.
+        out: Receives the result, on the same device.
+        block: Where the elements lie in their tensor.
+        member: The member.
+
+    Raises:
+        ValueError: If tensors or member are not as described.
+    """
+    _check("base", base, block)
+    _check("out", out, block)
+    if base.dtype not in (torch.float32, out.dtype) or base.device != out.device:
+        raise ValueError(f"base must be float32 or, like out, {out.dtype} on {out.device}, got {base.dtype} on {base.device}")
+    field = field_of_member(block, replace(member, rank=0))
+    launch = _Launch(block, field, member.rank, base, out)
+    left, right = launch.factors([member.direction], member)
+    if not block.size:
+        return
+    _write_member[launch.grid](
+        _words(out), _words(base), launch.strides[1], launch.strides[0], *launch.numbers(), _signed(field.noise.keys[0]),
+        float(field.noise.coefficients[0]), _table(out.device), left, right, launch.root, *launch.cut(),
+        int(field.noise.subspaces[0]), _KINDS[out.dtype], _KINDS[base.dtype], int(field.cut.unit), member.rank,
+        base.data_ptr() == out.data_ptr(), COUNTERS, enable_fp_fusion=False,
+    )  # fmt: skip
+
+
+def apply_update(weights: Tensor, block: Block, update: Update, rule: UpdateRule) -> None:
+    """Add Σᵢ coefficientᵢ · εᵢ to weights in place; see `coevo.noise.apply_update`.
+
+    Raises:
+        ValueError: If tensor, update or rule are not as described.
+    """
+    _check("weights", weights, block)
+    check_rule(rule, _HOST_TYPES[weights.dtype])
+    field = field_of_update(block, replace(update, rank=0))
+    if not block.size or not update.directions:
+        return
+    launch = _Launch(block, field, update.rank, weights)
+    noise, device = field.noise, weights.device
+    on_device = [
+        torch.from_numpy(values).to(device)
+        for values in (noise.keys.view(np.int64), noise.coefficients, noise.subspaces.astype(np.int32), noise.is_moved.astype(np.int32))
+    ]
+    is_random = rule == "stochastic" and weights.dtype == torch.bfloat16
+    left, right = launch.factors(update.directions, update)
+    start, width, cols, chunks, tensor = launch.numbers()
+    _add_directions[launch.grid](
+        _words(weights), launch.strides[0], start, width, cols, chunks, launch.rows, tensor, *on_device,
+        len(update.directions), _table(device), left, right, launch.root, *launch.cut(),
+        _signed(rounding_key(update.run_key, update.step)), _KINDS[weights.dtype], int(field.cut.unit), update.rank,
+        is_random, COUNTERS, enable_fp_fusion=False,
+    )  # fmt: skip
+
+
+def fingerprint_part(values: Tensor, block: Block) -> int:
+    """What a block adds to the fingerprint; see `coevo.noise.fingerprint_part`.
+
+    Raises:
+        ValueError: If the tensor is not as described.
+    """
+    _check("values", values, block)
+    if not block.size:
+        return 0
+    launch = _Launch(block, field_of_normals(block, 0, 0, 0), 0, values)
+    sums = torch.empty(launch.grid, dtype=torch.int64, device=values.device)
+    words = values.view(torch.int32 if values.itemsize == 4 else torch.int16)
+    start, width, cols, chunks, _ = launch.numbers()
+    key = _signed(name_key(block.tensor, values.itemsize))
+    bits = 8 * values.itemsize
+    _sum_hashes[launch.grid](sums, words, launch.strides[0], start, width, cols, chunks, key, bits, COUNTERS)
+    return int(sums.sum().item()) % 2**64
+
+
+class _Launch:
+    """How a rectangle is divided among programs, and the arguments that say so."""
+
+    def __init__(self, block: Block, field: Field, rank: int, *tensors: Tensor) -> None:
+        self._block, self._field, self._rank = block, field, rank
+        strides = [tensor.stride(0) if block.rows > 1 else block.cols for tensor in tensors]
+        is_row = rank == 0 and is_gapless(block, *strides)
+        self.rows, self._cols = (1, block.size) if is_row else (block.rows, block.cols)
+        self.strides = [block.size if is_row else stride for stride in strides]
+        self._device = tensors[0].device
+        # A row that begins within a group of elements needs one program more.
+        self._chunks = (self._cols - 1) // (8 * COUNTERS) + 2
+        self.grid = (self.rows * self._chunks,)
+        self.root = float(np.float32(1.0 / math.sqrt(rank or 1)))
+
+    def numbers(self) -> tuple[int, int, int, int, int]:
+        """Start, width, columns, programs per row, tensor key."""
+        grid = self._field.grid
+        return _signed(grid.start), _signed(grid.width), self._cols, self._chunks, _signed(grid.tensor)
+
+    def cut(self) -> tuple[int, int]:
+        """Key and number of the subspaces."""
+        return _signed(self._field.cut.key), int(self._field.cut.count)
+
+    def factors(self, directions: Sequence[int], step: Member | Update) -> tuple[Tensor, Tensor]:
+        """Low-rank factors of the block, shapes (directions, rows, r) and (directions, cols, r); dummies for dense noise."""
+        block, device = self._block, self._device
+        if self._rank == 0:
+            return (_table(device),) * 2
+        height, width = matrix_shape(block.shape)
+        parts = []
+        for part, size, start, count in (("A", height, block.row, block.rows), ("B", width, block.col, block.cols)):
+            place = Block(f"{block.tensor}#{part}", (size, self._rank), start, 0, count, self._rank)
+            made = [normals(place, step.run_key, step.step, direction, device) for direction in directions]
+            parts.append(torch.stack(made))
+        return parts[0], parts[1]
+
+
+@cache
+def _table(device: torch.device) -> Tensor:
+    return torch.from_numpy(normal_table().copy()).to(device)
+
+
+def _check(label: str, tensor: Tensor, block: Block) -> None:
+    if not tensor.is_cuda and isinstance(_write_member, triton.runtime.JITFunction):
+        raise ValueError(f"{label} must be a CUDA tensor, got one on {tensor.device}; use coevo.noise on the host")
+    if tensor.dtype not in _KINDS:
+        raise ValueError(f"{label} must be float32, bfloat16 or float16, got {tensor.dtype}")
+    if tuple(tensor.shape) != (block.rows, block.cols):
+        raise ValueError(f"{label} must have the shape ({block.rows}, {block.cols}) of its block, got {tuple(tensor.shape)}")
+    if block.cols > 1 and tensor.stride(1) != 1:
+        raise ValueError(f"{label} must have contiguous rows, got the strides {tensor.stride()}")
+
+
+def _words(tensor: Tensor) -> Tensor:
+    """What the kernels read: bfloat16 as its bits."""
+    return tensor.view(torch.int16) if tensor.dtype == torch.bfloat16 else tensor
+
+
+def _signed(word: Any) -> int:
+    """A 64-bit word as the signed number of the same bits."""
+    number = int(word)
+    return number - 2**64 if number >= 2**63 else number

@@ -1,0 +1,247 @@
+"""Rebuild the weights of a run from its base model and its history, without generating, and write them as a model.
+
+The history holds a fingerprint for every step, so a replay that goes astray says where.
+"""
+
+import hashlib
+import logging
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from coevo.engines.policy import WeightPolicy, exact_storage
+from coevo.errors import ConfigError, RunError
+from coevo.es.history import read_history
+from coevo.es.record import StepRecord, WeightRecipe
+from coevo.records.run_directory import RunDirectory
+from coevo.searching.api import FINAL, Run, load_run
+
+if TYPE_CHECKING:
+    from coevo.engines.loading import ModelFolder
+    from coevo.engines.replay import ReplayedWeights
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """What the replay of a run came to. Fingerprints are 16 hexadecimal digits.
+
+    Attributes:
+        run: The run directory.
+        model: The folder its model was read from.
+        steps: Steps in the history.
+        updates: How many of them moved the weights.
+        fingerprint: Of the weights that the history leads to.
+        recorded: Of the weights that the run reported at its end, or after its last recorded step.
+        parts_at: Index of the first step whose recorded fingerprint is not reached, or None.
+    """
+
+    run: str
+    model: str
+    steps: int
+    updates: int
+    fingerprint: str
+    recorded: str
+    parts_at: int | None
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the history gives the weights that the run reported, at every step."""
+        return self.parts_at is None and self.fingerprint == self.recorded
+
+
+@dataclass(frozen=True, slots=True)
+class Export:
+    """A replay and what was written of it.
+
+    Attributes:
+        replay: What the replay came to; nothing is written unless it agrees.
+        folder: The model folder, or None.
+        sha256: Name -> SHA-256 of every weight file in it.
+    """
+
+    replay: Replay
+    folder: str | None
+    sha256: dict[str, str]
+
+
+def replay_run(path: str | Path, *, model: str | None = None) -> Replay:
+    """Apply a run's recorded updates to the model it began with: `coevo replay` as a function.
+
+    Args:
+        path: The run directory.
+        model: The model it began with, where that lies elsewhere now.
+
+    Raises:
+        RunError: If it is no run whose weights move, its history is damaged, or it is the history of another model.
+        ModelError: If the model cannot be loaded.
+    """
+    return _replay(load_run(path), model)[0]
+
+
+def export_run(path: str | Path, to: str | Path, *, model: str | None = None) -> Export:
+    """Write a run's final weights as a Hugging Face folder: `coevo export` as a function.
+
+    The folder appears whole or not at all, and what was written has been read again and found to be the run's weights.
+
+    Args:
+        path: The run directory.
+        to: The folder to write; it must not exist, or be empty.
+        model: The model the run began with, where that lies elsewhere now.
+
+    Raises:
+        ConfigError: If `to` is taken.
+        RunError: As `replay_run`; or if what was written does not read back as what was replayed.
+        ModelError: If the model cannot be loaded.
+    """
+    target = Path(to).absolute()
+    if target.exists() and not (target.is_dir() and not any(target.iterdir())):
+        raise ConfigError(f"expected a new or empty folder for --to, got {to}, which is taken; name another")
+    report, weights = _replay(load_run(path), model)
+    if not report.agrees:
+        return Export(report, None, {})
+    return Export(report, str(target), _write(weights, target, report.fingerprint))
+
+
+def _replay(run: Run, model: str | None) -> "tuple[Replay, ReplayedWeights]":
+    from coevo.engines.loading import inspect_folder, resolve_model
+    from coevo.engines.replay import open_weights
+
+    _check_learns(run)
+    history = _history(run)
+    policy = _policy(run, history)
+    folder = resolve_model(model or run.config.model)
+    _check_storage(inspect_folder(folder), policy, history)
+    weights = open_weights(folder, policy, threads=os.cpu_count() or 1)
+    now = start = _hex(weights.weights.fingerprint())
+    _check_start(run, folder, start)
+    parts_at = None
+    for record, now in zip(history, _fingerprints(weights, history, start), strict=True):
+        if parts_at is None and record.fingerprint not in (None, now):
+            parts_at = record.step
+    report = Replay(
+        run=str(run.path),
+        model=str(folder),
+        steps=len(history),
+        updates=sum(record.applied for record in history),
+        fingerprint=now,
+        recorded=_recorded(run, history, start),
+        parts_at=parts_at,
+    )
+    return report, weights
+
+
+def _fingerprints(weights: "ReplayedWeights", history: list[StepRecord], start: str) -> Iterator[str]:
+    """The fingerprint after every step; a step that moved nothing costs nothing."""
+    now = start
+    for record in history:
+        if record.update is not None:
+            now = _hex(next(weights.follow([record.update])))
+        yield now
+
+
+def _check_learns(run: Run) -> None:
+    config = run.config
+    if config.es == "off" or config.method == "grammar":
+        raise RunError(
+            f"expected a run whose weights move, got {run.path}, which ran with "
+            f"{'--es off' if config.method != 'grammar' else '--method grammar'}; its weights are those of its model"
+        )
+    if config.engine in ("scripted", "endpoint"):
+        raise RunError(f"expected a run whose weights move, got {run.path}: the {config.engine} engine has no weights")
+
+
+def _history(run: Run) -> list[StepRecord]:
+    file = RunDirectory(run.path).history
+    steps = sum(event["kind"] == "step" for event in run.events())
+    if steps and not file.is_file():
+        raise RunError(f"expected the history of {steps} steps in {file}, found none; restore it")
+    try:
+        lines = file.read_text().splitlines(keepends=True) if file.is_file() else []
+        history = read_history(lines)
+    except (RunError, UnicodeDecodeError) as error:
+        raise RunError(f"{file}: {error}") from error
+    if len(history) < steps:
+        _log.warning("%s holds %d of the run's %d steps; coevo resume completes it", file, len(history), steps)
+    return history
+
+
+def _policy(run: Run, history: list[StepRecord]) -> WeightPolicy:
+    weights = run.config.weights
+    recipe = history[-1].recipe if history else WeightRecipe(weights.scope, rule=weights.update_rule)
+    return WeightPolicy(scope=recipe.scope, update_rule=recipe.rule)
+
+
+def _check_storage(folder: "ModelFolder", policy: WeightPolicy, history: list[StepRecord]) -> None:
+    kept = exact_storage(folder.dtype, policy.update_rule)
+    if history and kept != history[-1].storage:
+        raise RunError(
+            f"expected weights kept in {history[-1].storage}, as the history says, got {kept} in {folder.path}; "
+            "this is the history of another model: name the one the run began with by --model"
+        )
+
+
+def _check_start(run: Run, folder: Path, start: str) -> None:
+    started = next((event for event in run.events() if event["kind"] == "started"), None)
+    if started is None:
+        raise RunError(f"expected a run that has begun, got {run.path}: its event log does not say with which weights")
+    if started.get("fingerprint") != start:
+        raise RunError(
+            f"expected the model that the run began with (fingerprint {started.get('fingerprint')}), got {start} in "
+            f"{folder}; this is the history of another model: name the one the run began with by --model"
+        )
+
+
+def _recorded(run: Run, history: list[StepRecord], start: str) -> str:
+    if run.result is not None and run.result.status in FINAL:
+        return run.result.fingerprint
+    return next((record.fingerprint for record in reversed(history) if record.fingerprint), start)
+
+
+def _write(weights: "ReplayedWeights", target: Path, fingerprint: str) -> dict[str, str]:
+    """Write into a folder beside the target, read it again, and give it its name; returns file -> SHA-256."""
+    from coevo.engines.exporting import export_folder
+
+    target.parent.mkdir(parents=True, exist_ok=True)
+    scratch = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
+    try:
+        folder = scratch / target.name
+        export_folder(weights.folder, folder, weights.tensors())
+        if (found := _fingerprint_on_disk(weights, folder)) != fingerprint:
+            raise RunError(
+                f"expected weights of fingerprint {fingerprint} in {folder} after writing, read {found}; check the disk"
+            )
+        hashes = {file.name: _sha256(file) for file in sorted(folder.glob("*.safetensors"))}
+        folder.rename(target)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+    return hashes
+
+
+def _fingerprint_on_disk(weights: "ReplayedWeights", folder: Path) -> str:
+    """Fingerprint of a written folder, read in pieces, as weights of the type they were replayed in."""
+    from coevo.block import Block
+    from coevo.engines.cells import PIECE, to_storage
+    from coevo.engines.checkpoint import read_headers
+    from coevo.noise import fingerprint_part
+
+    exact = next(base.dtype for _, base in weights.weights.bases())
+    total = 0
+    for name, info in read_headers(folder).items():
+        for piece, _, _ in Block.whole(name, info.shape).pieces(PIECE):
+            total += fingerprint_part(to_storage(info.read_block(piece), exact), piece)
+    return _hex(total % 2**64)
+
+
+def _sha256(file: Path) -> str:
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _hex(fingerprint: int) -> str:
+    return f"{fingerprint:016x}"

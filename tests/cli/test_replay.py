@@ -1,0 +1,179 @@
+import json
+import logging
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from coevo.engines.loading import resolve_model
+from coevo.errors import CoevoError, ModelError, RunError
+
+STRATEGY = {"members": 8, "sigma": 5e-3, "alpha": 2e-3}
+
+
+def rewrite(run, change):
+    """Write the history anew, record by record; `change` alters the plain values of one in place."""
+    records = [json.loads(line) for line in run.history.read_text().splitlines()]
+    for record in records:
+        change(record)
+    run.history.write_text("".join(json.dumps(record) + "\n" for record in records))
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {},
+        {"evolution_strategy": {**STRATEGY, "antithetic": True, "subspaces": 2}},
+        {"evolution_strategy": {**STRATEGY, "subspaces": 4, "subspace_unit": "tile", "z_scores": "separate"}},
+        {"weights": {"scope": "linear"}},
+        {"weights": {"scope": r"layers\.1\.", "update_rule": "stochastic"}},
+    ],
+)
+def test_a_history_gives_the_weights_of_its_run(make_run, coevo, values):
+    """Whatever the strategy and the scope: exit code 0, and both fingerprints are the run's."""
+    run = make_run(**values)
+    result = coevo("replay", run.path, "--json")
+    assert result.exit_code == 0, result.output
+    answer = json.loads(result.stdout)
+    assert answer["fingerprint"] == answer["recorded"] == run.result()["fingerprint"]
+    assert {**answer, "fingerprint": "", "recorded": ""} == {
+        "run": str(run.path),
+        "model": str(resolve_model("embedded")),
+        "steps": 3,
+        "updates": 2,
+        "fingerprint": "",
+        "recorded": "",
+        "parts_at": None,
+        "agrees": True,
+    }
+
+
+def test_low_rank_noise_replays(make_run, coevo):
+    """A history of low-rank members is applied with their noise."""
+    run = make_run(es="low-rank", weights={"scope": "linear"}, evolution_strategy={**STRATEGY, "rank": 2})
+    assert coevo("replay", run.path).exit_code == 0
+
+
+def test_the_words_say_what_was_found(make_run, coevo):
+    """Steps, updates, both fingerprints, and a sentence."""
+    run = make_run()
+    lines = coevo("replay", run.path).stdout.splitlines()
+    fingerprint = run.result()["fingerprint"]
+    assert lines[2:] == [
+        "steps: 3, of which 2 moved the weights",
+        f"reached: {fingerprint}",
+        f"recorded: {fingerprint}",
+        "the history gives the weights of the run, bit for bit",
+    ]
+
+
+@pytest.mark.parametrize("step", [0, 2])
+def test_an_edited_history_parts_at_the_edited_step(make_run, coevo, step):
+    """A coefficient of another value leads elsewhere: exit code 1, and the step is named."""
+    run = make_run()
+
+    def edit(record):
+        if record["step"] == step:
+            record["coefficients"][0] *= 2
+
+    rewrite(run, edit)
+    result = coevo("replay", run.path)
+    assert result.exit_code == 1
+    assert f"they part at step {step}:" in result.stdout
+    assert json.loads(coevo("replay", run.path, "--json").stdout)["parts_at"] == step
+
+
+def test_a_finished_run_whose_history_lacks_its_last_step_does_not_agree(make_run, coevo, caplog):
+    """Every step that is there agrees, and yet the weights are not those of the result."""
+    run = make_run()
+    lines = run.history.read_text().splitlines(keepends=True)
+    run.history.write_text("".join(lines[:-1]))
+    result = coevo("replay", run.path)
+    assert result.exit_code == 1
+    assert "the history is incomplete" in result.stdout
+    assert "holds 2 of the run's 3 steps" in caplog.text
+
+
+def test_a_torn_last_line_is_left_out_with_a_warning(make_run, coevo, caplog):
+    """A killed run replays to the step before, and says so."""
+    run = make_run(finished=False)
+    text = run.history.read_text()
+    run.history.write_text(text[:-60])
+    with caplog.at_level(logging.WARNING):
+        result = coevo("replay", run.path)
+    assert result.exit_code == 0, result.output
+    assert "steps: 2, of which 1 moved" in result.stdout
+    assert "history line 3 is cut off and left out" in caplog.text
+
+
+def test_a_run_that_has_not_stepped_yet_is_its_model(make_run, coevo):
+    """An interrupted run without a step replays to where it began."""
+    run = make_run(steps=0, finished=False)
+    answer = json.loads(coevo("replay", run.path, "--json").stdout)
+    assert (answer["steps"], answer["agrees"]) == (0, True)
+
+
+def test_the_history_of_another_model_is_refused(make_run, coevo, tmp_path):
+    """The fingerprint of the weights that the run began with decides, not the name of the folder."""
+    run, moved = make_run(), tmp_path / "moved"
+    shutil.copytree(resolve_model("embedded"), moved)
+    assert coevo("replay", run.path, "--model", moved).exit_code == 0
+    weights = bytearray((moved / "model.safetensors").read_bytes())
+    weights[-1] ^= 1
+    (moved / "model.safetensors").write_bytes(weights)
+    with pytest.raises(RunError, match=r"expected the model that the run began with .* the history of another model"):
+        coevo("replay", run.path, "--model", moved)
+
+
+def test_weights_kept_in_another_type_are_refused(make_run, coevo):
+    """A history of rounded 16-bit weights is not replayed on fp32 ones."""
+    run = make_run(weights={"update_rule": "nearest", "scope": "linear"})
+    rewrite(run, lambda record: record.update(storage="bfloat16"))
+    with pytest.raises(RunError, match="kept in bfloat16, as the history says, got float32"):
+        coevo("replay", run.path)
+
+
+@pytest.mark.parametrize(
+    ("values", "text"),
+    [
+        ({"es": "off"}, "--es off; its weights are those of its model"),
+        ({"method": "grammar"}, "--method grammar; its weights"),
+        ({"engine": "scripted"}, "the scripted engine has no weights"),
+    ],
+)
+def test_a_run_whose_weights_do_not_move_is_refused(make_run, coevo, values, text):
+    """There is nothing to replay, and the message says why."""
+    run = make_run(steps=0, **values)
+    with pytest.raises(RunError, match=text):
+        coevo("replay", run.path)
+
+
+def test_a_damaged_run_is_refused(make_run, coevo, tmp_path):
+    """A missing history, a damaged line, a missing beginning, a missing model and a missing run are each told."""
+    run = make_run()
+    text = run.history.read_text()
+    run.history.unlink()
+    with pytest.raises(RunError, match=r"the history of 3 steps in .*history\.jsonl, found none"):
+        coevo("replay", run.path)
+    run.history.write_text(text[40:])
+    with pytest.raises(RunError, match=r"history\.jsonl: history line 1: expected one JSON object"):
+        coevo("replay", run.path)
+    run.history.write_text(text)
+    run.events.write_text("")
+    with pytest.raises(RunError, match="expected a run that has begun"):
+        coevo("replay", run.path)
+    with pytest.raises(ModelError, match="no/such"):
+        coevo("replay", run.path, "--model", "no/such")
+    with pytest.raises(CoevoError, match="does not exist"):
+        coevo("replay", tmp_path / "nowhere")
+
+
+@pytest.mark.slow
+def test_a_refusal_is_one_line_and_exit_code_2(tmp_path):
+    """From outside, for both commands: nothing on standard output, one line on standard error."""
+    for command in (["replay", tmp_path], ["export", tmp_path, "--to", tmp_path / "model"]):
+        done = subprocess.run([sys.executable, "-m", "coevo", *map(str, command)], capture_output=True, text=True)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr.startswith("coevo: expected a run directory")
+        assert done.stderr.count("\n") == 1

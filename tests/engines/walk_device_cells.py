@@ -1,0 +1,79 @@
+"""Run by a test with TRITON_INTERPRET=1: one walk over members and updates on device cells and on host cells.
+
+Prints a JSON list of [what, whether both agree].
+"""
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from coevo.block import Block
+from coevo.engines.cells import Served, make_cells
+from coevo.engines.checkpoint import read_headers
+from coevo.engines.device_cells import DeviceCell
+from coevo.engines.policy import WeightPolicy
+from coevo.engines.torch_cells import host_view
+from coevo.engines.weights import Weights
+from coevo.interfaces import Member, Partition, Update
+
+MEMBERS = [
+    Member(9, 1, 0, 1, 0.3),
+    Member(9, 1, 1, -1, 0.3, Partition(2, "element"), 1),
+    None,
+    Member(9, 1, 2, 1, 0.3, Partition(3, "tile"), 2),
+]
+UPDATES = [Update(9, 1, (0, 1), (0.1, -0.2)), Update(9, 2, (0, 3), (0.1, 0.3), Partition(2, "tile"), (1, 0))]
+
+
+def bits(tensors):
+    """The bits of served tensors."""
+    return [host_view(tensor).tobytes() for tensor in tensors]
+
+
+def walk(folder: Path, dtype: torch.dtype, policy: WeightPolicy):
+    """Compare after every move."""
+    tensors = read_headers(folder)
+    blocks = [Block.whole(name, info.shape) for name, info in tensors.items()]
+    near, far = ([torch.empty(block.rows, block.cols, dtype=dtype) for block in blocks] for _ in range(2))
+    host_policy = policy.model_copy(update={"restore": "copy"})
+    served = [Served(block, host_view(tensor)) for block, tensor in zip(blocks, near, strict=True)]
+    host = Weights(make_cells(served, tensors, host_policy))
+    pairs = zip(blocks, far, strict=True)
+    device = Weights([DeviceCell(b, t, tensors[b.tensor], policy, moves=b.tensor != "fixed") for b, t in pairs])
+    yield "start", bits(near) == bits(far)
+    for member in MEMBERS:
+        for weights in (host, device):
+            weights.activate(member)
+        yield f"member {member}", bits(near) == bits(far)
+    for update in UPDATES:
+        for weights in (host, device):
+            weights.commit(update)
+        yield f"update {update.step}", bits(near) == bits(far)
+        yield "fingerprint", host.fingerprint() == device.fingerprint()
+    yield (
+        "base",
+        all(np.array_equal(one, other) for (_, one), (_, other) in zip(host.bases(), device.bases(), strict=True)),
+    )
+
+
+def main() -> None:
+    """Walk for every storage, rule and restore mode."""
+    found = []
+    for dtype, rule in (
+        ("float32", "master"),
+        ("bfloat16", "master"),
+        ("bfloat16", "stochastic"),
+        ("float16", "nearest"),
+    ):
+        for mode in ("copy", "host"):
+            policy = WeightPolicy(update_rule=rule, restore=mode, scope="^(a|b)$")
+            steps = walk(Path(sys.argv[1]), getattr(torch, dtype), policy)
+            found += [[f"{dtype} {rule} {mode}: {what}", agree] for what, agree in steps]
+    sys.stdout.write(json.dumps(found))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,140 @@
+"""Models that vLLM serves, in the configurations whose weights must not differ by a bit; one start of vLLM for each.
+
+The interpreter of an environment that has vLLM is named by COEVO_VLLM_PYTHON; without it these tests are skipped.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import coevo
+from coevo.engines import wire
+from coevo.engines.cells import BFLOAT16, to_storage
+from coevo.engines.checkpoint import write_checkpoint
+from coevo.engines.loading import EMBEDDED_FOLDER
+from coevo.engines.policy import WeightPolicy
+from coevo.engines.vllm_engine import INTERPRETER
+from coevo.interfaces import Partition, Update
+
+ROOT = Path(coevo.__file__).parents[1]
+SIGMA = 0.02
+COEFFICIENTS = tuple(float(np.float32(value)) for value in (3e-3, -2e-3, 1e-3, -5e-4))
+UPDATES = [
+    *(Update(77, step, (0, 1, 2, 3), COEFFICIENTS) for step in range(6)),
+    *(Update(77, step, (0, 1, 2, 3), COEFFICIENTS, Partition(2, "tile"), (0, 1, 0, 1)) for step in (6, 7)),
+    *(Update(77, step, (0, 1, 2, 3), COEFFICIENTS, Partition(3, "element"), (0, 1, 2, 0)) for step in (8, 9)),
+]
+QWEN: dict[str, Any] = {
+    "architectures": ["Qwen2ForCausalLM"],
+    "model_type": "qwen2",
+    "hidden_size": 128,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 1,
+    "intermediate_size": 96,
+    "max_position_embeddings": 512,
+    "rms_norm_eps": 1e-6,
+    "hidden_act": "silu",
+    "tie_word_embeddings": True,
+    "dtype": "bfloat16",
+    "eos_token_id": 1,
+    "vocab_size": 1290,
+    "rope_parameters": {"rope_theta": 10000.0, "rope_type": "default"},
+}
+"""Fused biases, tied embeddings with padding rows, and fewer key heads than parts: each part gets the same ones."""
+
+
+@dataclass(frozen=True)
+class Served:
+    """A model folder, what was seen of it in vLLM, and where it was exported after ten updates."""
+
+    path: Path
+    facts: dict[str, Any]
+    export: Path
+
+
+@pytest.fixture(scope="session")
+def vllm_python() -> str:
+    """The interpreter that has vLLM."""
+    python = os.environ.get(INTERPRETER)
+    if not python:
+        pytest.skip(f"{INTERPRETER} does not name an interpreter that has vLLM")
+    return python
+
+
+@pytest.fixture(scope="session")
+def qwen(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a small random Qwen2 in bf16 with the embedded model's tokenizer."""
+    folder = tmp_path_factory.mktemp("qwen")
+    for name in ("tokenizer.json", "tokenizer_config.json"):
+        shutil.copyfile(EMBEDDED_FOLDER / name, folder / name)
+    (folder / "coevo.json").write_text(json.dumps({"schema_version": 1, "renderer": "plain"}))
+    (folder / "config.json").write_text(json.dumps(QWEN))
+    rng, shapes = np.random.default_rng(5), qwen_shapes()
+    arrays = {name: rng.normal("norm" in name, 0.1, shape).astype(np.float32) for name, shape in shapes.items()}
+    bits = {name: to_storage(array.reshape(1, -1), BFLOAT16) for name, array in arrays.items()}
+    write_checkpoint(folder / "model.safetensors", bits, shapes, "BF16")
+    return folder
+
+
+def qwen_shapes() -> dict[str, tuple[int, ...]]:
+    """Name and shape of every checkpoint tensor."""
+    width, forward, keys = QWEN["hidden_size"], QWEN["intermediate_size"], QWEN["hidden_size"] // 4
+    shapes: dict[str, tuple[int, ...]] = {"model.embed_tokens.weight": (QWEN["vocab_size"], width)}
+    for layer in range(QWEN["num_hidden_layers"]):
+        at = f"model.layers.{layer}."
+        for part, height in (("q", width), ("k", keys), ("v", keys)):
+            shapes |= {
+                f"{at}self_attn.{part}_proj.weight": (height, width),
+                f"{at}self_attn.{part}_proj.bias": (height,),
+            }
+        shapes |= {f"{at}self_attn.o_proj.weight": (width, width), f"{at}mlp.down_proj.weight": (width, forward)}
+        shapes |= {f"{at}mlp.{part}_proj.weight": (forward, width) for part in ("gate", "up")}
+        shapes |= {f"{at}{part}_layernorm.weight": (width,) for part in ("input", "post_attention")}
+    return shapes | {"model.norm.weight": (width,)}
+
+
+@pytest.fixture(scope="session")
+def serve_in_vllm(vllm_python: str, tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path, int], Served]:
+    """Serves a model in a given number of parts and returns what was seen."""
+
+    def serve(path: Path, parts: int) -> Served:
+        folder = tmp_path_factory.mktemp("vllm")
+        spec = {
+            "path": str(path),
+            "root": str(ROOT),
+            "export": str(folder / "export"),
+            "sigma": SIGMA,
+            "updates": [wire.pack_update(update) for update in UPDATES],
+            "policy": WeightPolicy().model_dump(),
+            "options": {"tensor_parallel": parts, "cache_gb": 0.25, "rows": 8},
+        }
+        (folder / "spec.json").write_text(json.dumps(spec))
+        command = [vllm_python, str(Path(__file__).with_name("inside.py")), folder / "spec.json", folder / "facts.json"]
+        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        with (folder / "log").open("w") as log:
+            code = subprocess.run(command, env=environment, stdout=log, stderr=log, timeout=550).returncode
+        assert code == 0, (folder / "log").read_text()[-4000:]
+        return Served(path, json.loads((folder / "facts.json").read_text()), folder / "export")
+
+    return serve
+
+
+@pytest.fixture(scope="session")
+def vllm_updates() -> list[Update]:
+    """The ten updates that every configuration applies."""
+    return UPDATES
+
+
+@pytest.fixture(scope="session")
+def vllm_sigma() -> float:
+    """Sigma of the members that every configuration serves."""
+    return SIGMA
