@@ -342,6 +342,8 @@ def explain(error: ValidationError) -> str:
     for item in error.errors():
         where = ".".join(str(part) for part in item["loc"]) or "the file"
         # A rule over several fields is given all of them, which says nothing and may hold what must not be shown.
-        got = "" if isinstance(item["input"], dict) and item["type"] == "value_error" else f" (got {item['input']!r:.60})"
-        parts.append(f"{where}: {item['msg']}{got}" if item["loc"] or got else item["msg"].removeprefix("Value error, "))
+        if item["type"] == "value_error" and isinstance(item["input"], dict):
+            parts.append(item["msg"].removeprefix("Value error, "))
+        else:
+            parts.append(f"{where}: {item['msg']} (got {item['input']!r:.60})")
     return "; ".join(parts)

@@ -261,7 +261,7 @@ def to_storage(values: Array, dtype: np.dtype[Any]) -> Array:
     """fp32 values, shape (rows, cols), in a storage type, rounded to nearest even; themselves if they are of it."""
     if values.dtype == dtype:
         return values
-    from coevo.noise.rounding import copy_rounded
+    from coevo.noise import copy_rounded
 
     out = np.empty(values.shape, dtype)
     copy_rounded(values, out)
@@ -274,8 +274,8 @@ def _make_cell(served: Served, source: TensorInfo, policy: WeightPolicy, allocat
     if policy.restore == "tiles":
         if exact != served.array.dtype:
             raise ModelError(
-                "expected weights that are their own exact base for --restore tiles, got 16-bit ones with fp32 masters; "
-                "use --update-rule stochastic or nearest, or another --restore"
+                "expected weights that are their own exact base for --restore tiles, got 16-bit ones with fp32 "
+                "masters; use --update-rule stochastic or nearest, or another --restore"
             )
         _copy(values, served.array)
         return TilesCell(served, policy.update_rule)
@@ -285,7 +285,7 @@ def _make_cell(served: Served, source: TensorInfo, policy: WeightPolicy, allocat
 
 
 def _copy(base: Array, out: Array) -> None:
-    from coevo.noise.rounding import copy_rounded
+    from coevo.noise import copy_rounded
 
     copy_rounded(base, out)
 

@@ -49,10 +49,12 @@ class DeviceCell:
         if self._base is None:
             return ()
         if member is None:
-            return (lambda: self._copy_base(),)
-        return (
-            lambda: self._for_each_piece(lambda block, base, out: triton_kernels.perturb(base, out, block, member)),
-        )
+            return (self._copy_base,)
+
+        def write(block: Block, base: Tensor, out: Tensor) -> None:
+            triton_kernels.perturb(base, out, block, member)
+
+        return (lambda: self._for_each_piece(write),)
 
     def move(self, update: Update) -> Iterable[Callable[[], None]]:
         """See `Cell`."""

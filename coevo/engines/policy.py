@@ -16,7 +16,7 @@ class WeightPolicy(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
     scope: str = "full"
-    """Which tensors move: "full", "linear" (the matrices of the blocks), or a regular expression of checkpoint names."""
+    """Which tensors move: "full", "linear" (the matrices of the blocks), or a regular expression of their names."""
 
     update_rule: UpdateRule = "master"
     """How 16-bit weights take an update: in fp32 masters, rounded once stochastically, or rounded once to nearest."""

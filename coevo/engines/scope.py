@@ -56,7 +56,7 @@ def names_in_scope(scope: str, shapes: Mapping[str, Shape]) -> list[str]:
     if not found:
         example = next(iter(shapes), "none")
         raise ConfigError(
-            f"expected scope {scope!r} to name at least one tensor, found none among {len(shapes)} (such as {example}); "
+            f"expected scope {scope!r} to name at least one tensor, found none of {len(shapes)} (such as {example}); "
             "`coevo model inspect` lists them"
         )
     return found

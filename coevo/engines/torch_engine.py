@@ -27,13 +27,21 @@ class TorchEngine(WorkerEngine):
         chat: Whether a prompt becomes one user message in the model's chat template, where it has one.
         device: "auto" (a small model on the CPU; a large one on a GPU if there is one) or a torch device.
         policy: How weights are kept and moved; the default policy if None.
+        rank: Rank of the low-rank members that will be asked for.
 
     Raises:
         ModelError: If the folder cannot be served. What only shows when weights are loaded, shows at the first call.
     """
 
     def __init__(
-        self, model: Path, *, workers: int, chat: bool, device: str = "auto", policy: WeightPolicy | None = None
+        self,
+        model: Path,
+        *,
+        workers: int,
+        chat: bool,
+        device: str = "auto",
+        policy: WeightPolicy | None = None,
+        rank: int = 0,
     ) -> None:
         if workers < 1:
             raise ValueError(f"workers must be at least 1, got {workers}")
@@ -44,6 +52,7 @@ class TorchEngine(WorkerEngine):
             "device": device,
             "threads": 1 if is_small else os.cpu_count() or 1,
             "policy": (policy or WeightPolicy()).model_dump(),
+            "rank": rank,
         }
         spec = WorkerSpec("coevo.engines.torch_worker", options, model.resolve(), is_single_threaded=is_small)
         super().__init__(spec, workers if is_small else 1)

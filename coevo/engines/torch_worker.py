@@ -12,7 +12,7 @@ from coevo.engines.exporting import export_folder
 from coevo.engines.llama_shape import lean_shape
 from coevo.engines.loading import ModelFolder, inspect_folder
 from coevo.engines.policy import WeightPolicy
-from coevo.engines.scope import names_in_scope
+from coevo.engines.scope import roles
 from coevo.engines.tokens import Codec, end_tokens, make_codec
 from coevo.engines.weights import Weights
 from coevo.engines.worker import serve
@@ -56,7 +56,7 @@ class ServedModel:
 
 
 def serve_model(
-    path: Path, *, chat: bool, device: str, threads: int, policy: WeightPolicy | None = None
+    path: Path, *, chat: bool, device: str, threads: int, policy: WeightPolicy | None = None, rank: int = 0
 ) -> ServedModel:
     """Load a model folder, on the lean decoder if it fits and on transformers otherwise.
 
@@ -66,6 +66,7 @@ def serve_model(
         device: "auto", "cpu", "cuda" or any other torch device.
         threads: Threads that write weights; 1 means a small model whose torch gets one thread as well.
         policy: How weights are kept and moved; the default policy if None.
+        rank: Rank of the low-rank members that will answer, so that a model which cannot serve them is refused here.
 
     Raises:
         ModelError: If it cannot be loaded or served exactly.
@@ -80,11 +81,11 @@ def serve_model(
         lean = LeanLlama(shape, rows=_LEAN_ROWS)
         weights = Weights(whole_cells(lean.arrays(), folder.tensors, policy), threads)
         return ServedModel(folder, lean, weights, make_codec(folder, ends, chat=chat), ends)
-    return serve_with_transformers(folder, chat=chat, device=device, threads=threads, policy=policy)
+    return serve_with_transformers(folder, chat=chat, device=device, threads=threads, policy=policy, rank=rank)
 
 
 def serve_with_transformers(
-    folder: ModelFolder, *, chat: bool, device: str, threads: int, policy: WeightPolicy
+    folder: ModelFolder, *, chat: bool, device: str, threads: int, policy: WeightPolicy, rank: int = 0
 ) -> ServedModel:
     """Serve a model folder with transformers, whatever the lean decoder could do; see `serve_model`."""
     import torch
@@ -103,22 +104,21 @@ def serve_with_transformers(
     cells = torch_cells(parameters, folder.tensors, policy)
     weights = Weights(cells, threads if device == "cpu" else 1)
     rows = _CUDA_ROWS if device.startswith("cuda") else _CPU_ROWS
-    matrices = names_in_scope("linear", {name: folder.tensors[name].shape for name in parameters})
-    linears = LowRankLinears(model, parameters, matrices)
+    by_role = roles({name: folder.tensors[name].shape for name in parameters})
+    linears = LowRankLinears(model, parameters, [name for name, role in by_role.items() if role == "linear"])
+    if rank > 0:
+        linears.prepare()
     decoder = torch_model.TransformersDecoder(model, linears, rows=rows, padding=ends[0])
     return ServedModel(folder, decoder, weights, make_codec(folder, ends, chat=chat), ends)
 
 
-def main(descriptor: int, *, path: str, chat: bool, device: str, threads: int, policy: dict[str, Any]) -> None:
+def main(descriptor: int, *, path: str, policy: dict[str, Any], **options: Any) -> None:
     """Entry point of the process; returns only by ending it.
 
     Args:
         descriptor: Number of the inherited pipe to the engine.
         path: The model folder.
-        chat: See `serve_model`.
-        device: See `serve_model`.
-        threads: See `serve_model`.
         policy: Fields of a `WeightPolicy`.
+        options: The other arguments of `serve_model`.
     """
-    chosen = WeightPolicy.model_validate(policy)
-    serve(descriptor, lambda: serve_model(Path(path), chat=chat, device=device, threads=threads, policy=chosen))
+    serve(descriptor, lambda: serve_model(Path(path), policy=WeightPolicy.model_validate(policy), **options))

@@ -23,12 +23,11 @@ from torch import Tensor
 
 from coevo.block import Block, matrix_shape
 from coevo.engines import vllm_map, wire
-from coevo.engines.cells import STORAGE, Cell, Served, make_cells, to_storage
+from coevo.engines.cells import STORAGE, to_storage
 from coevo.engines.checkpoint import TensorInfo
 from coevo.engines.loading import inspect_folder
 from coevo.engines.policy import WeightPolicy
-from coevo.engines.scope import names_in_scope
-from coevo.engines.torch_cells import StagedCell, host_view
+from coevo.engines.torch_cells import block_cells
 from coevo.engines.vllm_config import require_plain
 from coevo.engines.vllm_live import keep_weights_live, require_live
 from coevo.engines.vllm_map import Placed, tied_names
@@ -110,8 +109,8 @@ class WeightsExtension:
         """
         shard: Shard = self.coevo_shard
         shard.placed = [vllm_map.unpack(values) for values in blocks[self.rank]]
-        cells = _make_cells(shard, WeightPolicy.model_validate(policy))
-        shard.weights = Weights(cells, threads)
+        blocks = [(placed.block, _served(shard, placed)) for placed in shard.placed]
+        shard.weights = Weights(block_cells(blocks, shard.tensors, WeightPolicy.model_validate(policy)), threads)
         return sorted({base.dtype.name for _, base in shard.weights.bases()})
 
     @_answers
@@ -168,17 +167,6 @@ def _served(shard: Shard, placed: Placed) -> Tensor:
     block = placed.block
     rows = slice(placed.row, placed.row + block.rows)
     return shard.parameters[placed.parameter][rows, placed.col : placed.col + block.cols]
-
-
-def _make_cells(shard: Shard, policy: WeightPolicy) -> list[Cell]:
-    blocks = [(placed.block, _served(shard, placed)) for placed in shard.placed]
-    if all(tensor.device.type == "cpu" for _, tensor in blocks):
-        return make_cells([Served(block, host_view(tensor)) for block, tensor in blocks], shard.tensors, policy)
-    movable = set(names_in_scope(policy.scope, {block.tensor: block.shape for block, _ in blocks}))
-    return [
-        StagedCell(block, tensor, shard.tensors[block.tensor], policy.update_rule, moves=block.tensor in movable)
-        for block, tensor in blocks
-    ]
 
 
 def _nudge(shard: Shard, placed: Placed, member: Member | None) -> None:

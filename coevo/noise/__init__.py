@@ -9,11 +9,13 @@ from coevo.noise.fields import factors
 from coevo.noise.fingerprint import fingerprint, fingerprint_part
 from coevo.noise.keys import direction_key, rounding_key, subspace_key, tensor_key
 from coevo.noise.members import normals, perturb
+from coevo.noise.rounding import copy_rounded
 from coevo.noise.touched import restore_touched, save_touched
 from coevo.noise.updates import apply_update
 
 __all__ = [
     "apply_update",
+    "copy_rounded",
     "direction_key",
     "factors",
     "fingerprint",

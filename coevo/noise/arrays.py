@@ -7,6 +7,7 @@ from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
 from coevo.block import Block
+from coevo.noise.compiled import Bits
 from coevo.noise.formats import BF16, FP16, FP32, Cells
 
 KINDS = {np.dtype(np.float32): FP32, np.dtype(np.uint16): BF16, np.dtype(np.float16): FP16}
@@ -34,7 +35,7 @@ def cells_of(label: str, array: NDArray[Any], block: Block, *, is_written: bool 
     return Cells(words, np.int64(stride), np.int64(KINDS[array.dtype]))
 
 
-def words_of(label: str, array: NDArray[Any], block: Block) -> tuple[NDArray[np.unsignedinteger[Any]], int]:
+def words_of(label: str, array: NDArray[Any], block: Block) -> tuple[Bits, int]:
     """The elements as unsigned numbers in one flat view, and the distance of two rows in elements.
 
     Raises:
@@ -43,7 +44,7 @@ def words_of(label: str, array: NDArray[Any], block: Block) -> tuple[NDArray[np.
     if array.shape != (block.rows, block.cols):
         raise ValueError(f"{label} must have the shape ({block.rows}, {block.cols}) of its block, got {array.shape}")
     size = array.itemsize
-    words = array.view(np.uint16 if size == 2 else np.uint32)
+    words: Any = array.view(np.uint16 if size == 2 else np.uint32)
     if not block.size:
         return words.reshape(-1), block.cols
     stride = array.strides[0] if block.rows > 1 else block.cols * size
@@ -54,5 +55,5 @@ def words_of(label: str, array: NDArray[Any], block: Block) -> tuple[NDArray[np.
 
 
 def is_gapless(block: Block, *strides: int) -> bool:
-    """Whether a block can be treated as one row: consecutive in its tensor, and in memory at these distances of rows."""
+    """Whether a block is one row: consecutive in its tensor, and in memory at these distances of rows."""
     return block.is_contiguous and all(block.rows <= 1 or stride == block.cols for stride in strides)

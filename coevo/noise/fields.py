@@ -96,7 +96,7 @@ def _field(block: Block, step: Update, coefficients: Floats) -> Field:
     for k, subspace in enumerate(step.subspaces):
         check_subspace(subspace, step.partition)
         subspaces[k] = subspace
-    is_moved = np.zeros(int(cut.count), np.bool_)
+    is_moved = np.zeros(int(cut.parts), np.bool_)
     is_moved[subspaces] = True
     keys = np.array([direction_key(step.run_key, step.step, d) for d in step.directions], np.uint64)
     left, right = _factors_of_block(block, step)
@@ -114,7 +114,7 @@ def _grid(block: Block, tensor: int, rank: int) -> Grid:
         np.uint64(block.start if block.size else 0),
         np.uint64(width),
         np.uint64(tensor),
-        np.int64(PANEL if rank else max(block.cols, 1)),
+        np.int64(PANEL if rank else block.cols or 1),
     )
 
 
@@ -127,8 +127,8 @@ def fitted(field: Field, block: Block, *arrays: Cells) -> Field:
 
 def flattened(grid: Grid) -> Grid:
     """The same elements as one row, for a rectangle without gaps in its tensor and in memory."""
-    size = np.int64(grid.rows * grid.cols)
-    return grid._replace(rows=np.int64(1), cols=size, panel=np.int64(max(size, 1)))
+    size = int(grid.rows) * int(grid.cols)
+    return grid._replace(rows=np.int64(1), cols=np.int64(size), panel=np.int64(size or 1))
 
 
 def _factors_of_block(block: Block, step: Update) -> tuple[Floats, Floats]:

@@ -81,15 +81,16 @@ def fill_epsilon(epsilon: Floats, words: Words, field: Field, k: Count, chunk: C
     """epsilon[i] := ε of direction k at element i of the chunk."""
     noise = field.noise
     if noise.right.shape[1] == 0:
-        look_up(epsilon, noise.table, fill_lanes(words, noise.keys[k], field.grid.tensor, chunk.position, chunk.count))
+        lanes = fill_lanes(words, noise.keys[k], field.grid.tensor, chunk.position, chunk.length)
+        look_up(epsilon, noise.table, lanes, np.float32(1.0))
         return
     epsilon[:] = 0.0
     for j in range(noise.right.shape[1]):
         factor = noise.left[k, chunk.row, j]
-        source = noise.right[k, j, chunk.col : chunk.col + chunk.count]
-        for i in range(chunk.count):
+        source = noise.right[k, j, chunk.col : chunk.col + chunk.length]
+        for i in range(chunk.length):
             epsilon[i] += factor * source[i]
-    for i in range(chunk.count):
+    for i in range(chunk.length):
         epsilon[i] *= noise.root
 
 
@@ -98,8 +99,8 @@ def write_normals(out: Floats, field: Field) -> None:
     """out[r, c] := ε of direction 0."""
     words = np.empty(CHUNK // 2, np.uint32)
     chunk = chunk_at(field.grid, 0, 0)
-    while chunk.count > 0:
-        fill_epsilon(out[chunk.row, chunk.col : chunk.col + chunk.count], words, field, 0, chunk)
+    while chunk.length > 0:
+        fill_epsilon(out[chunk.row, chunk.col : chunk.col + chunk.length], words, field, 0, chunk)
         chunk = chunk_after(field.grid, chunk)
 
 
@@ -112,11 +113,11 @@ def write_member(out: Cells, base: Cells, field: Field, keeps: bool) -> None:
     """
     room = scratch()
     chunk = chunk_at(field.grid, 0, 0)
-    while chunk.count > 0:
+    while chunk.length > 0:
         subspace = subspace_of_chunk(field.cut, field.grid.tensor, chunk.position)
         is_inside = subspace == EACH or subspace == field.noise.subspaces[0]
         if is_inside or not keeps:
-            delta = room.delta[: chunk.count]
+            delta = room.delta[: chunk.length]
             if is_inside:
                 fill_displacement(delta, room, field, chunk)
             else:
@@ -128,14 +129,18 @@ def write_member(out: Cells, base: Cells, field: Field, keeps: bool) -> None:
 @kernel
 def fill_displacement(delta: Floats, room: Scratch, field: Field, chunk: Chunk) -> None:
     """delta[i] := fl(coefficient · ε) where element i is in the subspace of direction 0, and nothing elsewhere."""
-    scale = field.noise.coefficients[0]
-    fill_epsilon(delta, room.words, field, 0, chunk)
-    for i in range(chunk.count):
-        delta[i] *= scale
+    noise, scale = field.noise, field.noise.coefficients[0]
+    if noise.right.shape[1] == 0:
+        lanes = fill_lanes(room.words, noise.keys[0], field.grid.tensor, chunk.position, chunk.length)
+        look_up(delta, noise.table, lanes, scale)
+    else:
+        fill_epsilon(delta, room.words, field, 0, chunk)
+        for i in range(chunk.length):
+            delta[i] *= scale
     if subspace_of_chunk(field.cut, field.grid.tensor, chunk.position) == EACH:
         fill_subspaces(room.subspaces, room.words, field.cut, field.grid.tensor, chunk)
-        mine = np.uint16(field.noise.subspaces[0])
-        for i in range(chunk.count):
+        mine = np.uint16(noise.subspaces[0])
+        for i in range(chunk.length):
             delta[i] = delta[i] if room.subspaces[i] == mine else NOTHING
 
 
@@ -148,16 +153,16 @@ def add_directions(cells: Cells, field: Field, rounding: Rounding) -> None:
     """
     room = scratch()
     chunk = chunk_at(field.grid, 0, 0)
-    while chunk.count > 0:
+    while chunk.length > 0:
         subspace = subspace_of_chunk(field.cut, field.grid.tensor, chunk.position)
         if subspace == EACH or field.noise.is_moved[subspace]:
-            delta, start = room.delta[: chunk.count], chunk.row * cells.stride + chunk.col
+            delta, start = room.delta[: chunk.length], chunk.row * cells.stride + chunk.col
             if subspace == EACH:
                 sum_by_element(delta, room, field, chunk)
             else:
                 sum_together(delta, room, field, chunk, subspace)
             if rounding.is_random:
-                lanes = fill_lanes(room.words, rounding.key, field.grid.tensor, chunk.position, chunk.count)
+                lanes = fill_lanes(room.words, rounding.key, field.grid.tensor, chunk.position, chunk.length)
                 shift_at_random(cells, start, delta, lanes)
             else:
                 shift(cells, start, cells, start, delta)
@@ -167,29 +172,29 @@ def add_directions(cells: Cells, field: Field, rounding: Rounding) -> None:
 @kernel
 def sum_together(delta: Floats, room: Scratch, field: Field, chunk: Chunk, subspace: Count) -> None:
     """delta[i] := the sum over the directions of the one subspace that holds the chunk."""
-    noise, epsilon, last = field.noise, room.epsilon[: chunk.count], -1
+    noise, epsilon, last = field.noise, room.epsilon[: chunk.length], -1
     delta[:] = 0.0
     for k in range(noise.keys.shape[0]):
         if noise.subspaces[k] == subspace:
             if last < 0 or noise.keys[k] != noise.keys[last]:
                 fill_epsilon(epsilon, room.words, field, k, chunk)
             last, coefficient = k, noise.coefficients[k]
-            for i in range(chunk.count):
+            for i in range(chunk.length):
                 delta[i] += coefficient * epsilon[i]
 
 
 @kernel
 def sum_by_element(delta: Floats, room: Scratch, field: Field, chunk: Chunk) -> None:
     """delta[i] := the sum over the directions of element i's subspace; nothing where there is none."""
-    noise, epsilon, last = field.noise, room.epsilon[: chunk.count], -1
-    subspaces = room.subspaces[: chunk.count]
+    noise, epsilon, last = field.noise, room.epsilon[: chunk.length], -1
+    subspaces = room.subspaces[: chunk.length]
     fill_subspaces(subspaces, room.words, field.cut, field.grid.tensor, chunk)
-    for i in range(chunk.count):
+    for i in range(chunk.length):
         delta[i] = np.float32(0.0) if noise.is_moved[subspaces[i]] else NOTHING
     for k in range(noise.keys.shape[0]):
         if last < 0 or noise.keys[k] != noise.keys[last]:
             fill_epsilon(epsilon, room.words, field, k, chunk)
         last, coefficient, mine = k, noise.coefficients[k], np.uint16(noise.subspaces[k])
-        for i in range(chunk.count):
+        for i in range(chunk.length):
             total = delta[i] + coefficient * epsilon[i]
             delta[i] = total if subspaces[i] == mine else delta[i]

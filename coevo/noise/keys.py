@@ -37,7 +37,7 @@ def subspace_key(run_key: int, step: int) -> int:
 
 
 def rounding_key(run_key: int, step: int) -> int:
-    """Philox key of the bits that round one step's update, in [0, 2⁶⁴): domain "coevo-round-v1"; see `direction_key`."""
+    """Philox key of the bits that round a step's update, in [0, 2⁶⁴): domain "coevo-round-v1"; see `direction_key`."""
     return _stream_key(_ROUNDING, run_key=run_key, step=step)
 
 

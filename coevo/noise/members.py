@@ -37,7 +37,7 @@ def perturb(base: NDArray[Any], out: NDArray[Any], block: Block, member: Member)
         out: Receives the result: float32, uint16 (the bits of bfloat16) or float16. It has no memory in common with
             `base`, or is the same array, whose touched elements the caller has saved (see `touched`).
         block: Where the elements lie in their tensor.
-        member: With a rank r, ε = (Σⱼ A[row, j] · B[col, j]) · fl(1/√r), summed in fp32 in the order of j; see `factors`.
+        member: With a rank r, ε = fl(1/√r) · Σⱼ A[row, j] · B[col, j], summed in fp32 in the order of j; see `factors`.
 
     Raises:
         ValueError: If arrays or member are not as described.

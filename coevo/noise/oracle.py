@@ -180,8 +180,8 @@ def random_bits(block: Block, key: int) -> NDArray[np.int64]:
     name = [np.full(index.shape, half, np.uint64) for half in (tensor & _LOW, tensor >> 32)]
     words = np.array(philox([*reversed(_halves(counter)), *name], (key & _LOW, key >> 32)))
     word = words[lane // np.uint64(2), np.arange(len(index))]
-    bits = (word >> (np.uint64(16) * (lane % np.uint64(2)))) & np.uint64(0xFFFF)
-    return bits.astype(np.int64).reshape(block.rows, block.cols)
+    bits: NDArray[np.int64] = ((word >> (np.uint64(16) * (lane % np.uint64(2)))) & np.uint64(0xFFFF)).astype(np.int64)
+    return bits.reshape(block.rows, block.cols)
 
 
 def _halves(words: WordArray) -> tuple[WordArray, WordArray]:

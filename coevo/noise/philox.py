@@ -56,7 +56,7 @@ def fill_lanes(words: Words, key: np.uint64, tensor: np.uint64, position: np.uin
 
 
 @kernel
-def look_up(epsilon: Floats, table: Floats, lanes: Lanes) -> None:
-    """epsilon[i] := the standard normal of lane i."""
+def look_up(scaled: Floats, table: Floats, lanes: Lanes, scale: np.float32) -> None:
+    """scaled[i] := scale times the standard normal of lane i."""
     for i in range(lanes.shape[0]):
-        epsilon[i] = table[lanes[i]]
+        scaled[i] = scale * table[lanes[i]]

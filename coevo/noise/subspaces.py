@@ -27,11 +27,11 @@ _LOW = np.uint64(0xFFFFFFFF)
 
 
 class Cut(NamedTuple):
-    """How the weights are cut: into one subspace, or into `count` by element or by tile."""
+    """How the weights are cut: into one subspace, or into `parts` by element or by tile."""
 
     unit: np.int64
     key: np.uint64
-    count: np.uint64
+    parts: np.uint64
 
 
 def cut_of(run_key: int, step: int, partition: Partition | None) -> Cut:
@@ -62,8 +62,8 @@ def subspace_of_tile(cut: Cut, tensor: np.uint64, tile: np.uint64) -> np.int64:
     """Subspace of 4,096 consecutive elements, the first of which has flat index tile · 4096."""
     word = hash_of(mix(cut.key ^ mix(tensor)), tile)
     # Exact multiply-high: K has at most 17 bits.
-    low = ((word & _LOW) * cut.count) >> _HALF
-    return np.int64(((word >> _HALF) * cut.count + low) >> _HALF)
+    low = ((word & _LOW) * cut.parts) >> _HALF
+    return np.int64(((word >> _HALF) * cut.parts + low) >> _HALF)
 
 
 @kernel
@@ -79,6 +79,6 @@ def subspace_of_chunk(cut: Cut, tensor: np.uint64, position: np.uint64) -> np.in
 @kernel
 def fill_subspaces(subspaces: Lanes, words: Words, cut: Cut, tensor: np.uint64, chunk: Chunk) -> None:
     """subspaces[i] := the subspace of element i of the chunk, for a cut by element."""
-    lanes = fill_lanes(words, cut.key, tensor, chunk.position, chunk.count)
-    for i in range(chunk.count):
-        subspaces[i] = np.uint16((np.uint32(lanes[i]) * np.uint32(cut.count)) >> np.uint32(16))
+    lanes = fill_lanes(words, cut.key, tensor, chunk.position, chunk.length)
+    for i in range(chunk.length):
+        subspaces[i] = np.uint16((np.uint32(lanes[i]) * np.uint32(cut.parts)) >> np.uint32(16))

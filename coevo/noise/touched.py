@@ -56,7 +56,9 @@ def restore_touched(weights: NDArray[Any], block: Block, member: Member, saved: 
     cells, field = _cells_and_field(weights, block, member, is_written=True)
     count = int(count_elements(field)) if block.size else 0
     if saved.dtype != weights.dtype or saved.shape != (count,) or not saved.flags.c_contiguous:
-        raise ValueError(f"expected a backup of {count} elements of {weights.dtype}, got {saved.shape} of {saved.dtype}")
+        raise ValueError(
+            f"expected a backup of {count} elements of {weights.dtype}, got {saved.shape} of {saved.dtype}"
+        )
     if count:
         words = saved.view(cells.words.dtype)
         words.flags.writeable = False
@@ -74,14 +76,15 @@ def find_places(places: Lanes, words: Words, field: Field, chunk: Chunk) -> Coun
     subspace = subspace_of_chunk(field.cut, field.grid.tensor, chunk.position)
     if subspace != EACH and subspace != field.noise.subspaces[0]:
         return 0
-    for i in range(chunk.count):
+    for i in range(chunk.length):
         places[i] = np.uint16(i)
     if subspace != EACH:
-        return chunk.count
-    found, mine = 0, np.uint16(field.noise.subspaces[0])
+        return chunk.length
+    found: Count = 0
+    mine = np.uint16(field.noise.subspaces[0])
     subspaces = np.empty(CHUNK, np.uint16)
     fill_subspaces(subspaces, words, field.cut, field.grid.tensor, chunk)
-    for i in range(chunk.count):
+    for i in range(chunk.length):
         places[found] = np.uint16(i)
         found += np.int64(subspaces[i] == mine)
     return found
@@ -90,9 +93,10 @@ def find_places(places: Lanes, words: Words, field: Field, chunk: Chunk) -> Coun
 @kernel
 def count_elements(field: Field) -> Count:
     """How many elements lie in the subspace of direction 0."""
-    words, places, total = np.empty(CHUNK // 2, np.uint32), np.empty(CHUNK, np.uint16), 0
+    words, places = np.empty(CHUNK // 2, np.uint32), np.empty(CHUNK, np.uint16)
+    total: Count = 0
     chunk = chunk_at(field.grid, 0, 0)
-    while chunk.count > 0:
+    while chunk.length > 0:
         total += find_places(places, words, field, chunk)
         chunk = chunk_after(field.grid, chunk)
     return total
@@ -103,7 +107,7 @@ def save_elements(saved: Bits, cells: Cells, field: Field) -> None:
     """Copy the elements in the subspace of direction 0, in the order of the walk."""
     words, places, done = np.empty(CHUNK // 2, np.uint32), np.empty(CHUNK, np.uint16), 0
     chunk = chunk_at(field.grid, 0, 0)
-    while chunk.count > 0:
+    while chunk.length > 0:
         start = chunk.row * cells.stride + chunk.col
         for i in range(find_places(places, words, field, chunk)):
             saved[done] = cells.words[start + places[i]]
@@ -116,7 +120,7 @@ def restore_elements(cells: Cells, saved: Bits, field: Field) -> None:
     """Copy back what `save_elements` has copied."""
     words, places, done = np.empty(CHUNK // 2, np.uint32), np.empty(CHUNK, np.uint16), 0
     chunk = chunk_at(field.grid, 0, 0)
-    while chunk.count > 0:
+    while chunk.length > 0:
         start = chunk.row * cells.stride + chunk.col
         for i in range(find_places(places, words, field, chunk)):
             cells.words[start + places[i]] = saved[done]

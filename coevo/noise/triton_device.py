@@ -1,4 +1,6 @@
-"""Device functions of the noise in Triton: the same bits as the compiled kernels of the host.
+# mypy: ignore-errors
+# Triton's language has no types of its own; what it is given is checked in `triton_kernels`.
+"""The noise in Triton's language: the same bits as the compiled kernels of the host.
 
 A program works on `8 * COUNTERS` consecutive elements of one row, aligned to that many in the flat index of the tensor:
 it lies in one tile and calls Philox once for every eight elements. Numbers of 64 bits are passed as signed ones.
@@ -18,6 +20,8 @@ _GOLDEN = tl.constexpr(0x9E3779B97F4A7C15)
 _MIX_1 = tl.constexpr(0xBF58476D1CE4E5B9)
 _MIX_2 = tl.constexpr(0x94D049BB133111EB)
 
+_KEYS = ["tensor", "key", "cut_key", "count", "subspace", "rounding"]
+
 
 @triton.jit
 def unsigned(number):
@@ -26,14 +30,20 @@ def unsigned(number):
 
 
 @triton.jit
-def place(start, width, cols, chunks, COUNTERS: tl.constexpr):
-    """Row, first flat index, column of the first element (may be negative) of this program."""
+def place(start, width, chunks, IS_ALIGNED: tl.constexpr, COUNTERS: tl.constexpr):
+    """Row, first flat index, column of the first element (may be negative) of this program.
+
+    Where rows begin at multiples of eight the compiler is told so, and reads and writes eight elements at a time.
+    """
     program = tl.program_id(0).to(tl.int64)
     row = program // chunks
     in_row = program % chunks
     left = unsigned(start) + row.to(tl.uint64) * unsigned(width)
     first = (left // (8 * COUNTERS) + in_row.to(tl.uint64)) * (8 * COUNTERS)
-    return row, first, (first - left).to(tl.int64, bitcast=True)
+    col = (first - left).to(tl.int64, bitcast=True)
+    if IS_ALIGNED:
+        col = col // 8 * 8
+    return row, first, col
 
 
 @triton.jit
@@ -73,7 +83,9 @@ def subspace_of_tile(key, tensor, count, tile):
 
 
 @triton.jit
-def epsilon_at(table, left, right, root, key, tensor, first, columns, inside, RANK: tl.constexpr, COUNTERS: tl.constexpr):
+def epsilon_at(
+    table, left, right, root, key, tensor, first, columns, inside, RANK: tl.constexpr, COUNTERS: tl.constexpr
+):
     """ε of the program's elements: by table, or Σⱼ left[j] · right[column, j] times `root`."""
     if RANK == 0:
         values = tl.load(table + random_bits(key, tensor, first, COUNTERS).to(tl.int32))
@@ -108,3 +120,98 @@ def store(cells, offsets, inside, values, carry, KIND: tl.constexpr, IS_RANDOM: 
         tl.store(cells + offsets, values.to(tl.float16), inside)
     else:
         tl.store(cells + offsets, values, inside)
+
+
+@triton.jit(do_not_specialize=["start", "width", "chunks", *_KEYS])
+def write_member(
+    out, base, out_stride, base_stride, start, width, cols, chunks, tensor, key, scale, table, left, right, root,
+    cut_key, count, subspace,
+    OUT: tl.constexpr, BASE: tl.constexpr, UNIT: tl.constexpr, RANK: tl.constexpr, KEEPS: tl.constexpr,
+    IS_ALIGNED: tl.constexpr, COUNTERS: tl.constexpr,
+):  # fmt: skip
+    """Write base + scale · ε on the subspace and base elsewhere, or nothing there (KEEPS)."""
+    row, first, col = place(start, width, chunks, IS_ALIGNED, COUNTERS)
+    columns = col + tl.arange(0, 8 * COUNTERS)
+    inside = (columns >= 0) & (columns < cols)
+    name = unsigned(tensor)
+    is_mine = True
+    if UNIT == BY_TILE:
+        is_mine = subspace_of_tile(unsigned(cut_key), name, unsigned(count), first >> 12) == subspace
+    if is_mine:
+        exact = load(base, row * base_stride + columns, inside, BASE)
+        epsilon = epsilon_at(
+            table, left + row * RANK, right, root, unsigned(key), name, first, columns, inside, RANK, COUNTERS
+        )
+        moved = exact + epsilon * scale
+        if UNIT == BY_ELEMENT:
+            lanes = random_bits(unsigned(cut_key), name, first, COUNTERS)
+            whose = ((lanes.to(tl.uint64) * unsigned(count)) >> 16).to(tl.int32)
+            moved = tl.where(whose == subspace, moved, exact)
+        store(out, row * out_stride + columns, inside, moved, 0, OUT, False)
+    elif not KEEPS:
+        exact = load(base, row * base_stride + columns, inside, BASE)
+        store(out, row * out_stride + columns, inside, exact, 0, OUT, False)
+
+
+@triton.jit(do_not_specialize=["start", "width", "chunks", "directions", *_KEYS])
+def add_directions(
+    cells, stride, start, width, cols, chunks, rows, tensor, keys, coefficients, subspaces, is_moved, directions,
+    table, left, right, root, cut_key, count, rounding,
+    KIND: tl.constexpr, UNIT: tl.constexpr, RANK: tl.constexpr, IS_RANDOM: tl.constexpr,
+    IS_ALIGNED: tl.constexpr, COUNTERS: tl.constexpr,
+):  # fmt: skip
+    """Add Σₖ coefficientₖ · εₖ over the directions of each element's subspace, in the order given; round once."""
+    row, first, col = place(start, width, chunks, IS_ALIGNED, COUNTERS)
+    columns = col + tl.arange(0, 8 * COUNTERS)
+    inside = (columns >= 0) & (columns < cols)
+    name = unsigned(tensor)
+    mine = 0
+    is_any = True
+    if UNIT == BY_TILE:
+        mine = subspace_of_tile(unsigned(cut_key), name, unsigned(count), first >> 12)
+        is_any = tl.load(is_moved + mine) != 0
+    if is_any:
+        whose = tl.zeros([8 * COUNTERS], tl.int32)
+        if UNIT == BY_ELEMENT:
+            lanes = random_bits(unsigned(cut_key), name, first, COUNTERS)
+            whose = ((lanes.to(tl.uint64) * unsigned(count)) >> 16).to(tl.int32)
+        total = tl.zeros([8 * COUNTERS], tl.float32)
+        for k in range(directions):
+            subspace = tl.load(subspaces + k)
+            if UNIT != BY_TILE or subspace == mine:
+                key = tl.load(keys + k).to(tl.uint64, bitcast=True)
+                a, b = left + (k * rows + row) * RANK, right + k * cols * RANK
+                epsilon = epsilon_at(table, a, b, root, key, name, first, columns, inside, RANK, COUNTERS)
+                moved = total + epsilon * tl.load(coefficients + k)
+                total = tl.where(whose == subspace, moved, total) if UNIT == BY_ELEMENT else moved
+        exact = load(cells, row * stride + columns, inside, KIND)
+        moved = exact + total
+        if UNIT == BY_ELEMENT:
+            moved = tl.where(tl.load(is_moved + whose) != 0, moved, exact)
+        carry = tl.zeros([8 * COUNTERS], tl.uint32)
+        if IS_RANDOM:
+            carry = random_bits(unsigned(rounding), name, first, COUNTERS)
+        store(cells, row * stride + columns, inside, moved, carry, KIND, IS_RANDOM)
+
+
+@triton.jit(do_not_specialize=["start", "width", "chunks", "key"])
+def sum_hashes(
+    sums, words, stride, start, width, cols, chunks, key,
+    BITS: tl.constexpr, IS_ALIGNED: tl.constexpr, COUNTERS: tl.constexpr,
+):  # fmt: skip
+    """Write per program the sum modulo 2⁶⁴ of the hashes of its elements, as a signed number."""
+    row, first, col = place(start, width, chunks, IS_ALIGNED, COUNTERS)
+    steps = tl.arange(0, 8 * COUNTERS)
+    columns = col + steps
+    inside = (columns >= 0) & (columns < cols)
+    word = tl.load(words + row * stride + columns, inside, 0).to(tl.int64).to(tl.uint64, bitcast=True)
+    state = hash_of(unsigned(key), first >> 12)
+    hashes = mix(
+        (state + ((first & 4095) + steps.to(tl.uint64) + 1) * tl.cast(_GOLDEN, tl.uint64)) ^ (word & ((1 << BITS) - 1))
+    )
+    total = tl.sum(tl.where(inside, hashes, tl.zeros_like(hashes)).to(tl.int64, bitcast=True), 0)
+    tl.store(sums + tl.program_id(0), total)
+
+
+IS_INTERPRETED = not isinstance(write_member, triton.runtime.JITFunction)
+"""Whether TRITON_INTERPRET was set when this module was loaded: kernels then run on the host, for tests."""

@@ -13,8 +13,6 @@ from typing import Any
 
 import numpy as np
 import torch
-import triton
-import triton.language as tl
 from torch import Tensor
 
 from coevo.block import Block, matrix_shape
@@ -25,109 +23,18 @@ from coevo.noise.fingerprint import name_key
 from coevo.noise.kernels import Field
 from coevo.noise.keys import rounding_key
 from coevo.noise.table import normal_table
-from coevo.noise.triton_device import (
-    BY_ELEMENT,
-    BY_TILE,
-    epsilon_at,
-    hash_of,
-    load,
-    mix,
-    place,
-    random_bits,
-    store,
-    subspace_of_tile,
-    unsigned,
-)
+from coevo.noise.triton_device import IS_INTERPRETED, add_directions, sum_hashes, write_member
 from coevo.noise.updates import check_rule
 
 COUNTERS = 128
 """Philox calls of one program: 1,024 elements, eight for each of the 128 threads of four warps."""
 
 _KINDS = {torch.float32: 0, torch.bfloat16: 1, torch.float16: 2}
-_HOST_TYPES = {torch.float32: np.dtype(np.float32), torch.bfloat16: np.dtype(np.uint16), torch.float16: np.dtype(np.float16)}
-_KEYS = ["tensor", "key", "cut_key", "count", "subspace", "rounding"]
-
-
-@triton.jit(do_not_specialize=["start", "width", "chunks", *_KEYS])
-def _write_member(
-    out, base, out_stride, base_stride, start, width, cols, chunks, tensor, key, scale, table, left, right, root,
-    cut_key, count, subspace,
-    OUT: tl.constexpr, BASE: tl.constexpr, UNIT: tl.constexpr, RANK: tl.constexpr, KEEPS: tl.constexpr,
-    COUNTERS: tl.constexpr,
-):  # fmt: skip
-    row, first, col = place(start, width, cols, chunks, COUNTERS)
-    columns = col + tl.arange(0, 8 * COUNTERS)
-    inside = (columns >= 0) & (columns < cols)
-    name = unsigned(tensor)
-    is_mine = True
-    if UNIT == BY_TILE:
-        is_mine = subspace_of_tile(unsigned(cut_key), name, unsigned(count), first >> 12) == subspace
-    if is_mine:
-        exact = load(base, row * base_stride + columns, inside, BASE)
-        epsilon = epsilon_at(
-            table, left + row * RANK, right, root, unsigned(key), name, first, columns, inside, RANK, COUNTERS
-        )
-        moved = exact + epsilon * scale
-        if UNIT == BY_ELEMENT:
-            lanes = random_bits(unsigned(cut_key), name, first, COUNTERS)
-            whose = ((lanes.to(tl.uint64) * unsigned(count)) >> 16).to(tl.int32)
-            moved = tl.where(whose == subspace, moved, exact)
-        store(out, row * out_stride + columns, inside, moved, 0, OUT, False)
-    elif not KEEPS:
-        exact = load(base, row * base_stride + columns, inside, BASE)
-        store(out, row * out_stride + columns, inside, exact, 0, OUT, False)
-
-
-@triton.jit(do_not_specialize=["start", "width", "chunks", "directions", *_KEYS])
-def _add_directions(
-    cells, stride, start, width, cols, chunks, rows, tensor, keys, coefficients, subspaces, is_moved, directions,
-    table, left, right, root, cut_key, count, rounding,
-    KIND: tl.constexpr, UNIT: tl.constexpr, RANK: tl.constexpr, IS_RANDOM: tl.constexpr, COUNTERS: tl.constexpr,
-):  # fmt: skip
-    row, first, col = place(start, width, cols, chunks, COUNTERS)
-    columns = col + tl.arange(0, 8 * COUNTERS)
-    inside = (columns >= 0) & (columns < cols)
-    name = unsigned(tensor)
-    mine = 0
-    is_any = True
-    if UNIT == BY_TILE:
-        mine = subspace_of_tile(unsigned(cut_key), name, unsigned(count), first >> 12)
-        is_any = tl.load(is_moved + mine) != 0
-    if is_any:
-        whose = tl.zeros([8 * COUNTERS], tl.int32)
-        if UNIT == BY_ELEMENT:
-            lanes = random_bits(unsigned(cut_key), name, first, COUNTERS)
-            whose = ((lanes.to(tl.uint64) * unsigned(count)) >> 16).to(tl.int32)
-        total = tl.zeros([8 * COUNTERS], tl.float32)
-        for k in range(directions):
-            subspace = tl.load(subspaces + k)
-            if UNIT != BY_TILE or subspace == mine:
-                key = tl.load(keys + k).to(tl.uint64, bitcast=True)
-                a, b = left + (k * rows + row) * RANK, right + k * cols * RANK
-                epsilon = epsilon_at(table, a, b, root, key, name, first, columns, inside, RANK, COUNTERS)
-                moved = total + epsilon * tl.load(coefficients + k)
-                total = tl.where(whose == subspace, moved, total) if UNIT == BY_ELEMENT else moved
-        exact = load(cells, row * stride + columns, inside, KIND)
-        moved = exact + total
-        if UNIT == BY_ELEMENT:
-            moved = tl.where(tl.load(is_moved + whose) != 0, moved, exact)
-        carry = tl.zeros([8 * COUNTERS], tl.uint32)
-        if IS_RANDOM:
-            carry = random_bits(unsigned(rounding), name, first, COUNTERS)
-        store(cells, row * stride + columns, inside, moved, carry, KIND, IS_RANDOM)
-
-
-@triton.jit(do_not_specialize=["start", "width", "chunks", "key"])
-def _sum_hashes(sums, words, stride, start, width, cols, chunks, key, BITS: tl.constexpr, COUNTERS: tl.constexpr):
-    row, first, col = place(start, width, cols, chunks, COUNTERS)
-    steps = tl.arange(0, 8 * COUNTERS)
-    columns = col + steps
-    inside = (columns >= 0) & (columns < cols)
-    word = tl.load(words + row * stride + columns, inside, 0).to(tl.int64).to(tl.uint64, bitcast=True)
-    state = hash_of(unsigned(key), first >> 12)
-    hashes = mix((state + ((first & 4095) + steps.to(tl.uint64) + 1) * 0x9E3779B97F4A7C15) ^ (word & ((1 << BITS) - 1)))
-    total = tl.sum(tl.where(inside, hashes, tl.zeros_like(hashes)).to(tl.int64, bitcast=True), 0)
-    tl.store(sums + tl.program_id(0), total)
+_HOST_TYPES: dict[torch.dtype, np.dtype[Any]] = {
+    torch.float32: np.dtype(np.float32),
+    torch.bfloat16: np.dtype(np.uint16),
+    torch.float16: np.dtype(np.float16),
+}
 
 
 def normals(block: Block, run_key: int, step: int, direction: int, device: Any = "cuda") -> Tensor:
@@ -141,7 +48,9 @@ def normals(block: Block, run_key: int, step: int, direction: int, device: Any =
 def factors(tensor: str, shape: tuple[int, ...], member: Member, device: Any = "cuda") -> tuple[Tensor, Tensor]:
     """A and B of a low-rank member on a device; see `coevo.noise.factors`."""
     stream = (member.run_key, member.step, member.direction)
-    left, right = ((f"{tensor}#{part}", (size, member.rank)) for part, size in zip("AB", matrix_shape(shape), strict=True))
+    left, right = (
+        (f"{tensor}#{part}", (size, member.rank)) for part, size in zip("AB", matrix_shape(shape), strict=True)
+    )
     return normals(Block.whole(*left), *stream, device), normals(Block.whole(*right), *stream, device)
 
 
@@ -160,17 +69,20 @@ def perturb(base: Tensor, out: Tensor, block: Block, member: Member) -> None:
     _check("base", base, block)
     _check("out", out, block)
     if base.dtype not in (torch.float32, out.dtype) or base.device != out.device:
-        raise ValueError(f"base must be float32 or, like out, {out.dtype} on {out.device}, got {base.dtype} on {base.device}")
+        raise ValueError(
+            f"base must be float32 or, like out, {out.dtype} on {out.device}, got {base.dtype} on {base.device}"
+        )
     field = field_of_member(block, replace(member, rank=0))
     launch = _Launch(block, field, member.rank, base, out)
     left, right = launch.factors([member.direction], member)
     if not block.size:
         return
-    _write_member[launch.grid](
-        _words(out), _words(base), launch.strides[1], launch.strides[0], *launch.numbers(), _signed(field.noise.keys[0]),
-        float(field.noise.coefficients[0]), _table(out.device), left, right, launch.root, *launch.cut(),
+    write_member[launch.grid](
+        _words(out), _words(base), launch.strides[1], launch.strides[0], *launch.numbers(),
+        _signed(field.noise.keys[0]), float(field.noise.coefficients[0]),
+        _table(out.device), left, right, launch.root, *launch.cut(),
         int(field.noise.subspaces[0]), _KINDS[out.dtype], _KINDS[base.dtype], int(field.cut.unit), member.rank,
-        base.data_ptr() == out.data_ptr(), COUNTERS, enable_fp_fusion=False,
+        base.data_ptr() == out.data_ptr(), launch.is_aligned, COUNTERS, enable_fp_fusion=False,
     )  # fmt: skip
 
 
@@ -189,16 +101,21 @@ def apply_update(weights: Tensor, block: Block, update: Update, rule: UpdateRule
     noise, device = field.noise, weights.device
     on_device = [
         torch.from_numpy(values).to(device)
-        for values in (noise.keys.view(np.int64), noise.coefficients, noise.subspaces.astype(np.int32), noise.is_moved.astype(np.int32))
+        for values in (
+            noise.keys.view(np.int64),
+            noise.coefficients,
+            noise.subspaces.astype(np.int32),
+            noise.is_moved.astype(np.int32),
+        )
     ]
     is_random = rule == "stochastic" and weights.dtype == torch.bfloat16
     left, right = launch.factors(update.directions, update)
     start, width, cols, chunks, tensor = launch.numbers()
-    _add_directions[launch.grid](
+    add_directions[launch.grid](
         _words(weights), launch.strides[0], start, width, cols, chunks, launch.rows, tensor, *on_device,
         len(update.directions), _table(device), left, right, launch.root, *launch.cut(),
         _signed(rounding_key(update.run_key, update.step)), _KINDS[weights.dtype], int(field.cut.unit), update.rank,
-        is_random, COUNTERS, enable_fp_fusion=False,
+        is_random, launch.is_aligned, COUNTERS, enable_fp_fusion=False,
     )  # fmt: skip
 
 
@@ -217,7 +134,10 @@ def fingerprint_part(values: Tensor, block: Block) -> int:
     start, width, cols, chunks, _ = launch.numbers()
     key = _signed(name_key(block.tensor, values.itemsize))
     bits = 8 * values.itemsize
-    _sum_hashes[launch.grid](sums, words, launch.strides[0], start, width, cols, chunks, key, bits, COUNTERS)
+    sum_hashes[launch.grid](
+        sums, words, launch.strides[0], start, width, cols, chunks, key, bits, launch.is_aligned, COUNTERS,
+        enable_fp_fusion=False,
+    )  # fmt: skip
     return int(sums.sum().item()) % 2**64
 
 
@@ -231,8 +151,11 @@ class _Launch:
         self.rows, self._cols = (1, block.size) if is_row else (block.rows, block.cols)
         self.strides = [block.size if is_row else stride for stride in strides]
         self._device = tensors[0].device
-        # A row that begins within a group of elements needs one program more.
-        self._chunks = (self._cols - 1) // (8 * COUNTERS) + 2
+        start, width = int(field.grid.start), int(field.grid.width) if self.rows > 1 else 0
+        self.is_aligned = start % 8 == 0 and width % 8 == 0
+        group = 8 * COUNTERS
+        before = start % group if width % group == 0 else group - 1
+        self._chunks = (before + self._cols - 1) // group + 1
         self.grid = (self.rows * self._chunks,)
         self.root = float(np.float32(1.0 / math.sqrt(rank or 1)))
 
@@ -243,10 +166,10 @@ class _Launch:
 
     def cut(self) -> tuple[int, int]:
         """Key and number of the subspaces."""
-        return _signed(self._field.cut.key), int(self._field.cut.count)
+        return _signed(self._field.cut.key), int(self._field.cut.parts)
 
     def factors(self, directions: Sequence[int], step: Member | Update) -> tuple[Tensor, Tensor]:
-        """Low-rank factors of the block, shapes (directions, rows, r) and (directions, cols, r); dummies for dense noise."""
+        """Low-rank factors of the block, shapes (directions, rows, r) and (directions, cols, r), or dummies."""
         block, device = self._block, self._device
         if self._rank == 0:
             return (_table(device),) * 2
@@ -265,12 +188,14 @@ def _table(device: torch.device) -> Tensor:
 
 
 def _check(label: str, tensor: Tensor, block: Block) -> None:
-    if not tensor.is_cuda and isinstance(_write_member, triton.runtime.JITFunction):
+    if not tensor.is_cuda and not IS_INTERPRETED:
         raise ValueError(f"{label} must be a CUDA tensor, got one on {tensor.device}; use coevo.noise on the host")
     if tensor.dtype not in _KINDS:
         raise ValueError(f"{label} must be float32, bfloat16 or float16, got {tensor.dtype}")
     if tuple(tensor.shape) != (block.rows, block.cols):
-        raise ValueError(f"{label} must have the shape ({block.rows}, {block.cols}) of its block, got {tuple(tensor.shape)}")
+        raise ValueError(
+            f"{label} must have the shape ({block.rows}, {block.cols}) of its block, got {tuple(tensor.shape)}"
+        )
     if block.cols > 1 and tensor.stride(1) != 1:
         raise ValueError(f"{label} must have contiguous rows, got the strides {tensor.stride()}")
 

@@ -33,7 +33,7 @@ class Chunk(NamedTuple):
     row: Count
     col: Count
     position: np.uint64
-    count: Count
+    length: Count
 
 
 @kernel
@@ -47,7 +47,7 @@ def chunk_at(grid: Grid, row: Count, col: Count) -> Chunk:
 @kernel
 def chunk_after(grid: Grid, chunk: Chunk) -> Chunk:
     """The next chunk of the walk."""
-    row, col = chunk.row, chunk.col + chunk.count
+    row, col = chunk.row, chunk.col + chunk.length
     if col == grid.cols or col % grid.panel == 0:
         row += 1
         if row < grid.rows:

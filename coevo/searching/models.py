@@ -42,7 +42,7 @@ def start_model(config: SearchConfig, problem: ProblemFolder) -> WritingModel:
 
         return WritingModel(ScriptedEngine.from_file(Path(config.model)), renderer)
     if _is_endpoint(config):
-        from coevo.engines.endpoint import open_endpoint
+        from coevo.engines.endpoint.engine import open_endpoint
 
         return WritingModel(open_endpoint(config.model), renderer)
     folder = inspect_folder(resolve_model(config.model))
@@ -77,7 +77,13 @@ def _holding_weights(config: SearchConfig, folder: ModelFolder) -> Engine:
         return VllmEngine(folder.path, chat=chat, options=options, policy=config.weights)
     from coevo.engines.torch_engine import TorchEngine
 
-    return TorchEngine(folder.path, workers=config.workers, chat=chat, policy=config.weights)
+    return TorchEngine(
+        folder.path,
+        workers=config.workers,
+        chat=chat,
+        policy=config.weights,
+        rank=config.evolution_strategy.rank,
+    )
 
 
 def _grammar(config: SearchConfig, problem: ProblemFolder) -> Engine:

@@ -1,4 +1,4 @@
-"""Folders of models with random weights and the embedded model's tokenizer, for benchmarks; written tensor by tensor."""
+"""Folders of models with random weights and the embedded model's tokenizer, written tensor by tensor."""
 
 import json
 import shutil

@@ -12,7 +12,7 @@ from coevo.errors import ConfigError, RunError
 
 
 def test_the_folder_holds_the_runs_weights_and_serves(make_run, coevo, tmp_path):
-    """What is written loads as a model, has the run's fingerprint, and keeps config, tokenizer and card."""
+    """P29: what is written loads as a model, has the run's fingerprint, and keeps config, tokenizer and card."""
     run, folder = make_run(), tmp_path / "new" / "model"
     result = coevo("export", run.path, "--to", folder, "--json")
     assert result.exit_code == 0, result.output

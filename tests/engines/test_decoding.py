@@ -25,7 +25,7 @@ class Script:
             logits[place, END if row[-1] >= row[0] else row[-1] + 1] = 5.0
         return logits
 
-    def admit(self, prompts):
+    def admit(self, prompts, members=()):
         """Rows behind those at work."""
         assert self.refills or not self.active
         self.active += [list(prompt) for prompt in prompts]

@@ -19,6 +19,8 @@ from coevo.engines.torch_cells import host_view
 from coevo.engines.weights import Weights
 from coevo.interfaces import Member, Partition, Update
 
+TYPES = ("float32", "bfloat16", "bfloat16", "float16")
+RULES = ("master", "master", "stochastic", "nearest")
 MEMBERS = [
     Member(9, 1, 0, 1, 0.3),
     Member(9, 1, 1, -1, 0.3, Partition(2, "element"), 1),
@@ -62,12 +64,7 @@ def walk(folder: Path, dtype: torch.dtype, policy: WeightPolicy):
 def main() -> None:
     """Walk for every storage, rule and restore mode."""
     found = []
-    for dtype, rule in (
-        ("float32", "master"),
-        ("bfloat16", "master"),
-        ("bfloat16", "stochastic"),
-        ("float16", "nearest"),
-    ):
+    for dtype, rule in zip(TYPES, RULES, strict=True):
         for mode in ("copy", "host"):
             policy = WeightPolicy(update_rule=rule, restore=mode, scope="^(a|b)$")
             steps = walk(Path(sys.argv[1]), getattr(torch, dtype), policy)

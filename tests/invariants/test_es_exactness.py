@@ -69,7 +69,7 @@ def test_three_hundred_members_leave_no_trace(engine):
 
 
 def test_a_history_replayed_gives_the_live_weights(engine, model):
-    """Members and updates in turn, as in a run: replaying the updates alone reaches the same bits at each step."""
+    """P30: members and updates in turn, as in a run: replaying the updates alone reaches the same bits at each step."""
     rng = np.random.default_rng(4)
     history, live = [], [engine.fingerprint()]
     for step in range(6):

@@ -47,7 +47,9 @@ def test_a_part_equals_the_oracle_and_the_sum_of_its_parts(blocks, weights, cuts
     expected = noise.fingerprint_part(values, block)
     assert expected == oracle.fingerprint_part(values, block)
     pieces = data.draw(cuts(block))
-    assert sum(noise.fingerprint_part(values[down, across], piece) for piece, down, across in pieces) % 2**64 == expected
+    assert (
+        sum(noise.fingerprint_part(values[down, across], piece) for piece, down, across in pieces) % 2**64 == expected
+    )
 
 
 def test_shape_and_mapping_order_do_not_matter():

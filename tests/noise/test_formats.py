@@ -59,7 +59,9 @@ def test_rounding_to_float16_is_numpys():
     """Every float16, the ties between two of them and what lies on either side of a tie are rounded as NumPy does."""
     halves = np.arange(0x7C00, dtype=np.uint16).view(np.float16).astype(np.float32)
     between = (halves[:-1] + halves[1:]) / 2
-    values = np.concatenate([halves, between, np.nextafter(between, 0), np.nextafter(between, 1e9), [65519.0, 65520, 1e9]])
+    values = np.concatenate(
+        [halves, between, np.nextafter(between, 0), np.nextafter(between, 1e9), [65519.0, 65520, 1e9]]
+    )
     values = np.concatenate([values, -values]).astype(np.float32)
     with np.errstate(over="ignore"):
         expected = values.astype(np.float16)
@@ -88,7 +90,7 @@ def test_a_hundred_steps_of_a_twelfth_of_an_ulp_arrive(sign):
 
 
 def test_random_rounding_leaves_what_bfloat16_holds():
-    """Infinities, zeros and every exact number stay; a NaN becomes the quiet NaN; all random bits set never overshoot."""
+    """Even with all random bits set, infinities and exact numbers stay, and a NaN becomes the quiet NaN."""
     words = np.arange(65536, dtype=np.uint16)
     cells = Cells(words.copy(), np.int64(65536), np.int64(BF16))
     shift_at_random(cells, 0, np.full(65536, -0.0, np.float32), np.full(65536, 0xFFFF, np.uint16))

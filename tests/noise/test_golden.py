@@ -68,8 +68,11 @@ def kernel_update(dtype, rule, update, block):
 
 def current_modes():
     """The vectors of this version."""
-    keys = {f"{kind} {run} {step}": getattr(noise, f"{kind}_key")(run, step) for kind in ("subspace", "rounding")
-            for run, step in ((0, 0), (2**64 - 1, 12))}
+    keys = {
+        f"{kind} {run} {step}": getattr(noise, f"{kind}_key")(run, step)
+        for kind in ("subspace", "rounding")
+        for run, step in ((0, 0), (2**64 - 1, 12))
+    }
     return {
         "scheme": "coevo-noise-v1",
         "keys": {name: str(key) for name, key in keys.items()},

@@ -42,7 +42,10 @@ def test_the_variance_of_low_rank_noise_is_one(rank):
 def test_directions_and_tensors_have_their_own_factors():
     """P9: low-rank noise of another direction, step or tensor is uncorrelated."""
     cases = [("w", 0, 0), ("w", 0, 1), ("w", 1, 0), ("v", 0, 0)]
-    rows = [np.concatenate([f.ravel() for f in noise.factors(n, (900, 900), Member(1, s, d, 1, 1.0, rank=4))]) for n, s, d in cases]
+    rows = [
+        np.concatenate([f.ravel() for f in noise.factors(n, (900, 900), Member(1, s, d, 1, 1.0, rank=4))])
+        for n, s, d in cases
+    ]
     correlations = np.corrcoef(rows)[np.triu_indices(len(rows), 1)]
     assert np.abs(correlations).max() < 4 / math.sqrt(rows[0].size)
 

@@ -36,7 +36,7 @@ def test_normals_equal_the_oracle(blocks, data, run_key, step, direction):
 @pytest.mark.parametrize(("base_type", "out_type"), TYPES + ROUNDED)
 @given(data=st.data())
 def test_perturb_equals_the_oracle(blocks, members, weights, base_type, out_type, data):
-    """P28: dense or low rank, in any subspace, in every type and memory layout, a member is what the definition says."""
+    """P28: of any rank, subspace, type and memory layout, a member is what the definition says."""
     block, member = data.draw(blocks), data.draw(members())
     assume(block.row < 10**6 or member.rank == 0)
     base = weights(block, base_type, gap=data.draw(st.sampled_from([0, 3])))

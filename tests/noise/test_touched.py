@@ -36,7 +36,8 @@ def test_by_tile_the_backup_is_a_share_of_the_weights(whole, weights):
 
 
 @pytest.mark.parametrize(
-    "saved", [np.zeros(5, np.float32), np.zeros(6, np.uint16), np.zeros((1, 6), np.float32), np.zeros(12, np.float32)[::2]]
+    "saved",
+    [np.zeros(5, np.float32), np.zeros(6, np.uint16), np.zeros((1, 6), np.float32), np.zeros(12, np.float32)[::2]],
 )
 def test_another_backup_is_refused(saved):
     """A backup of another length, shape or type is not written over the weights."""

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coevo.engines.endpoint_dialect import Dialect, reduced_seed
-from coevo.engines.endpoint_refusals import read_refusal
+from coevo.engines.endpoint.dialect import Dialect, reduced_seed
+from coevo.engines.endpoint.refusals import read_refusal
 from coevo.interfaces import Request, Sampling
 
 REQUEST = Request("r", "prompt", 2**63 + 5, None, Sampling(0.5, 0.9, 99))

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 
 import coevo
 from coevo.engines import endpoint
-from coevo.engines.endpoint import open_endpoint
-from coevo.engines.endpoint_client import Meter
-from coevo.engines.endpoint_dialect import reduced_seed
-from coevo.engines.endpoint_patience import Patience
+from coevo.engines.endpoint.client import Meter
+from coevo.engines.endpoint.dialect import reduced_seed
+from coevo.engines.endpoint.engine import open_endpoint
+from coevo.engines.endpoint.patience import Patience
 from coevo.errors import ConfigError, ExtraMissingError, ModelError
 from coevo.interfaces import Engine, Member, Request, Sampling, Update
 from coevo.searching.api import resume_search

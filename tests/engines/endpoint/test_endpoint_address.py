@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coevo.engines.endpoint_address import api_key, parse_address
+from coevo.engines.endpoint.address import api_key, parse_address
 from coevo.errors import ConfigError
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coevo.engines.endpoint_patience import Patience, Pauses, retry_after_s
+from coevo.engines.endpoint.patience import Patience, Pauses, retry_after_s
 from coevo.errors import ModelError
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)

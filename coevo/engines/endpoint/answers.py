@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from coevo.engines.endpoint_refusals import RefusedError, UnansweredError, one_line, refusal_of
+from coevo.engines.endpoint.refusals import RefusedError, UnansweredError, one_line, refusal_of
 
 _REASONING = re.compile(r"\A\s*(?:<think>)?.*?(?:</think>\s*|\Z)", re.DOTALL)
 

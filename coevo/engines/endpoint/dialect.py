@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from coevo.engines.endpoint_refusals import Refusal
+from coevo.engines.endpoint.refusals import Refusal
 from coevo.interfaces import Request
 
 Route = Literal["chat", "completions"]

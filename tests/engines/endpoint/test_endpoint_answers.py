@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coevo.engines.endpoint_answers import (
+from coevo.engines.endpoint.answers import (
     Usage,
     answer_text,
     estimated_usage,
@@ -12,7 +12,7 @@ from coevo.engines.endpoint_answers import (
     read_document,
     read_usage,
 )
-from coevo.engines.endpoint_refusals import RefusedError, UnansweredError
+from coevo.engines.endpoint.refusals import RefusedError, UnansweredError
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),

@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from coevo.engines.endpoint_dialect import Route
-from coevo.engines.endpoint_patience import retry_after_s
-from coevo.engines.endpoint_refusals import RefusedError, UnansweredError, one_line, read_refusal
+from coevo.engines.endpoint.dialect import Route
+from coevo.engines.endpoint.patience import retry_after_s
+from coevo.engines.endpoint.refusals import RefusedError, UnansweredError, one_line, read_refusal
 from coevo.errors import ConfigError, ExtraMissingError
 
 _CONNECT_S = 10.0

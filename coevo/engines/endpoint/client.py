@@ -8,11 +8,11 @@ import asyncio
 import logging
 from dataclasses import dataclass, replace
 
-from coevo.engines.endpoint_answers import estimated_usage, read_answer, read_document, read_usage
-from coevo.engines.endpoint_dialect import Dialect, Route
-from coevo.engines.endpoint_patience import Patience, Pauses
-from coevo.engines.endpoint_refusals import Refusal, RefusedError, UnansweredError
-from coevo.engines.endpoint_transport import Server, Transport
+from coevo.engines.endpoint.answers import estimated_usage, read_answer, read_document, read_usage
+from coevo.engines.endpoint.dialect import Dialect, Route
+from coevo.engines.endpoint.patience import Patience, Pauses
+from coevo.engines.endpoint.refusals import Refusal, RefusedError, UnansweredError
+from coevo.engines.endpoint.transport import Server, Transport
 from coevo.errors import ModelError
 from coevo.interfaces import Completion, Request
 

@@ -10,12 +10,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from queue import SimpleQueue
 
-from coevo.engines.endpoint_address import api_key, parse_address
-from coevo.engines.endpoint_client import EndpointClient, Meter
-from coevo.engines.endpoint_dialect import Route
-from coevo.engines.endpoint_loop import BackgroundLoop
-from coevo.engines.endpoint_patience import Patience
-from coevo.engines.endpoint_transport import Server
+from coevo.engines.endpoint.address import api_key, parse_address
+from coevo.engines.endpoint.client import EndpointClient, Meter
+from coevo.engines.endpoint.dialect import Route
+from coevo.engines.endpoint.loop import BackgroundLoop
+from coevo.engines.endpoint.patience import Patience
+from coevo.engines.endpoint.transport import Server
 from coevo.errors import ConfigError, ModelError, escaped
 from coevo.interfaces import Completion, Request, Update
 
