@@ -343,7 +343,7 @@ def explain(error: ValidationError) -> str:
         where = ".".join(str(part) for part in item["loc"]) or "the file"
         # A rule over several fields is given all of them, which says nothing and may hold what must not be shown.
         if item["type"] == "value_error" and isinstance(item["input"], dict):
-            parts.append(item["msg"].removeprefix("Value error, "))
+            parts.append(f"{where}: {item['msg']}" if item["loc"] else item["msg"].removeprefix("Value error, "))
         else:
             parts.append(f"{where}: {item['msg']} (got {item['input']!r:.60})")
     return "; ".join(parts)

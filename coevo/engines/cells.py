@@ -268,6 +268,13 @@ def to_storage(values: Array, dtype: np.dtype[Any]) -> Array:
     return out
 
 
+def widened(values: Array) -> NDArray[np.float32]:
+    """Stored values as fp32, exactly."""
+    if values.dtype == BFLOAT16:
+        return (values.astype(np.uint32) << np.uint32(16)).view(np.float32)
+    return values.astype(np.float32)
+
+
 def _make_cell(served: Served, source: TensorInfo, policy: WeightPolicy, allocate: Allocate) -> Cell:
     exact = exact_type(served.array.dtype, policy.update_rule)
     values = source.read_block(served.block)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coevo.block import Block, matrix_shape
-from coevo.engines.cells import STORAGE, to_storage
+from coevo.engines.cells import STORAGE, to_storage, widened
 from coevo.engines.checkpoint import TensorInfo
 from coevo.interfaces import Member
 
@@ -83,10 +83,7 @@ def _moves(base: NDArray[np.float32], block: Block, sigma: float, dtype: np.dtyp
 
     moved = np.empty_like(base)
     perturb(base, moved, block, Member(PROBE_RUN_KEY, 0, 0, 1, sigma))
-    before, after = (_numbers(to_storage(values, dtype)) for values in (base, moved))
+    before, after = (widened(to_storage(values, dtype)).astype(np.float64) for values in (base, moved))
     known = np.isfinite(before) & np.isfinite(after)
     return np.subtract(after, before, where=known, out=np.zeros_like(before)) / sigma
 
-
-def _numbers(stored: NDArray[Any]) -> NDArray[np.float64]:
-    return to_storage(stored, np.dtype(np.float32)).astype(np.float64)

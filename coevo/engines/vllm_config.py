@@ -1,15 +1,19 @@
 """How a model is served by vLLM: the user's settings, and what is refused before anything is started."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from coevo.engines.loading import ModelFolder
+from coevo.engines.scope import names_in_scope
 from coevo.errors import ModelError
 
 EXTENSION = "coevo.engines.vllm_extension.WeightsExtension"
+
+_ADAPTER_RANKS = (1, 8, 16, 32, 64, 128, 256, 320, 512)
+"""What vLLM allows as the highest rank of adapters; those of lower rank are padded by it with zeros."""
 
 
 class VllmOptions(BaseModel):
@@ -41,6 +45,13 @@ class VllmOptions(BaseModel):
     cpu_cores: str | None = None
     """Cores of each part on the CPU as vLLM writes them, for example "0-3|4-7"; None for an even share."""
 
+    rank: int = Field(default=0, ge=0, le=_ADAPTER_RANKS[-1])
+    """Highest rank of the low-rank members that are served beside the base in one batch, as adapters; 0 for none:
+    then every member is served by moving the weights."""
+
+    members: int = Field(default=16, ge=1)
+    """Most low-rank members in one batch, each of which has a slot in the memory of the device."""
+
     is_batch_invariant: bool = False
     """Whether results must not depend on what else is in the batch: slower, and only where vLLM offers it."""
 
@@ -65,6 +76,7 @@ class VllmOptions(BaseModel):
     def engine_arguments(self, folder: ModelFolder, *, is_cpu: bool) -> dict[str, Any]:
         """Arguments of `vllm.LLM` for a checked model folder."""
         cache_gb = self.cache_gb or (1.0 if is_cpu else None)
+        adapters = self._adapter_arguments(folder, is_cpu=is_cpu) if self.rank else {}
         return {
             "model": str(folder.path),
             "skip_tokenizer_init": True,
@@ -81,7 +93,24 @@ class VllmOptions(BaseModel):
             "load_format": "safetensors",
             "disable_log_stats": True,
             "trust_remote_code": False,
+            **adapters,
         }
+
+    def _adapter_arguments(self, folder: ModelFolder, *, is_cpu: bool) -> dict[str, Any]:
+        shapes = {name: info.shape for name, info in folder.tensors.items()}
+        matrices = names_in_scope("linear", shapes)
+        return {
+            "enable_lora": True,
+            "max_lora_rank": next(rank for rank in _ADAPTER_RANKS if rank >= self.rank),
+            # On the CPU vLLM adds what the last slot holds to rows without an adapter: it has to stay empty.
+            "max_loras": self.members + is_cpu,
+            "lora_target_modules": module_suffixes(matrices),
+        }
+
+
+def module_suffixes(names: Iterable[str]) -> list[str]:
+    """The last part of the name of each tensor's module, each once: what vLLM and PEFT call target modules."""
+    return sorted({name.removesuffix(".weight").rpartition(".")[2] for name in names})
 
 
 def share_cores(parts: int) -> str:
@@ -107,11 +136,31 @@ def require_supported(folder: ModelFolder) -> None:
         )
 
 
-def require_plain(config: Any) -> None:
-    """Refuse a server whose answers do not come from the checkpoint's own weights alone.
+def require_adaptable(options: VllmOptions, dtype: str, *, is_cpu: bool) -> None:
+    """Refuse adapters where vLLM's kernels cannot compute them.
+
+    Args:
+        options: How the model is to be served.
+        dtype: Type the model folder names.
+        is_cpu: Whether it is served on the CPU.
+
+    Raises:
+        ModelError: For fp32 weights on a GPU.
+    """
+    served = dtype if options.dtype == "auto" else options.dtype
+    if options.rank and not is_cpu and served == "float32":
+        raise ModelError(
+            "expected weights in bf16 or fp16 for low-rank members on a GPU, got fp32, for which vLLM has no product; "
+            "serve the model in bfloat16, use dense members, or the engine 'torch'"
+        )
+
+
+def require_plain(config: Any, *, has_adapters: bool = False) -> None:
+    """Refuse a server whose answers do not come from the checkpoint's own weights, and members' adapters, alone.
 
     Args:
         config: A `vllm.config.VllmConfig`.
+        has_adapters: Whether low-rank members are served as adapters.
 
     Raises:
         ModelError: For quantised weights, adapters or a draft model.
@@ -122,7 +171,7 @@ def require_plain(config: Any) -> None:
             f"expected unquantised weights, vLLM serves them as {quantised!r}; quantised weights cannot be perturbed, "
             "use the unquantised model"
         )
-    if config.lora_config is not None:
+    if config.lora_config is not None and not has_adapters:
         raise ModelError("expected a server without adapters for weights that move in place; turn enable_lora off")
     if config.speculative_config is not None:
         raise ModelError("expected a server without a draft model, which would not move; turn speculation off")

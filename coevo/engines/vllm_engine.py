@@ -28,6 +28,8 @@ class VllmEngine(WorkerEngine):
         chat: Whether a prompt becomes one user message in the model's chat template, where it has one.
         options: How vLLM serves it.
         policy: How weights are kept and moved; the default policy if None.
+        rank: Highest rank of low-rank members that share a batch, instead of that of the options.
+        members: Most of them in one batch, instead of that of the options.
 
     Raises:
         ModelError: If the folder cannot be served. What only shows when vLLM loads it, shows at the first call.
@@ -35,10 +37,18 @@ class VllmEngine(WorkerEngine):
     """
 
     def __init__(
-        self, model: Path, *, chat: bool, options: VllmOptions | None = None, policy: WeightPolicy | None = None
+        self,
+        model: Path,
+        *,
+        chat: bool,
+        options: VllmOptions | None = None,
+        policy: WeightPolicy | None = None,
+        rank: int | None = None,
+        members: int | None = None,
     ) -> None:
         require_supported(inspect_folder(model))
-        chosen = options or VllmOptions()
+        named = {name: value for name, value in (("rank", rank), ("members", members)) if value is not None}
+        chosen = VllmOptions.model_validate({**(options or VllmOptions()).model_dump(), **named})
         values = {
             "path": str(model.resolve()),
             "chat": chat,

@@ -29,7 +29,7 @@ from coevo.engines.loading import inspect_folder
 from coevo.engines.policy import WeightPolicy
 from coevo.engines.torch_cells import block_cells
 from coevo.engines.vllm_config import require_plain
-from coevo.engines.vllm_live import keep_weights_live, require_live
+from coevo.engines.vllm_live import keep_weights_live, require_live, without_adapters
 from coevo.engines.vllm_map import Placed, tied_names
 from coevo.engines.vllm_probe import read_map, served_parameters
 from coevo.engines.weights import Weights
@@ -75,11 +75,12 @@ class WeightsExtension:
     """Mixed into vLLM's worker class; `coevo_shard` is the only attribute it adds to a worker."""
 
     @_answers
-    def coevo_discover(self: Any, path: str) -> Answer:
+    def coevo_discover(self: Any, path: str, has_adapters: bool) -> Answer:
         """Read the map of this rank off the model and prove it; the checkpoint's weights are served again afterwards.
 
         Args:
             path: The model folder.
+            has_adapters: Whether low-rank members are served as adapters.
 
         Returns:
             The packed "blocks" of this rank, and the names of all checkpoint "tensors" that have weights of their own.
@@ -87,10 +88,10 @@ class WeightsExtension:
         if hasattr(self, "coevo_shard"):
             raise RuntimeError("a worker's map is discovered once, and vLLM's worker has no attribute coevo_shard")
         model = self.model_runner.get_model()
-        require_plain(self.vllm_config)
+        require_plain(self.vllm_config, has_adapters=has_adapters)
         require_live(model)
-        shard = Shard(served_parameters(model), _weights_of(Path(path), self.model_config.hf_config))
-        with import_module("vllm.config").set_current_vllm_config(self.vllm_config):
+        with without_adapters(model), import_module("vllm.config").set_current_vllm_config(self.vllm_config):
+            shard = Shard(served_parameters(model), _weights_of(Path(path), self.model_config.hf_config))
             placed = read_map(model.load_weights, shard.parameters, shard.tensors)
         self.coevo_shard = shard
         return {"blocks": [vllm_map.pack(block) for block in placed], "tensors": list(shard.tensors)}
@@ -109,8 +110,8 @@ class WeightsExtension:
         """
         shard: Shard = self.coevo_shard
         shard.placed = [vllm_map.unpack(values) for values in blocks[self.rank]]
-        blocks = [(placed.block, _served(shard, placed)) for placed in shard.placed]
-        shard.weights = Weights(block_cells(blocks, shard.tensors, WeightPolicy.model_validate(policy)), threads)
+        served = [(placed.block, _served(shard, placed)) for placed in shard.placed]
+        shard.weights = Weights(block_cells(served, shard.tensors, WeightPolicy.model_validate(policy)), threads)
         return sorted({base.dtype.name for _, base in shard.weights.bases()})
 
     @_answers

@@ -7,6 +7,8 @@ layer uses it. What is not there in some version of vLLM is left alone: the chec
 """
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
@@ -39,6 +41,27 @@ def require_live(model: torch.nn.Module) -> None:
                 f"expected the layer {name!r} to compute with its parameters, but vLLM has packed them into a copy; "
                 "this version of vLLM cannot be served with moving weights on the CPU, use the engine 'torch'"
             )
+
+
+@contextmanager
+def without_adapters(model: torch.nn.Module) -> Iterator[None]:
+    """Put the layers that vLLM has wrapped for adapters back in their places, for the time of the context.
+
+    The model's own loader does not know wrapped layers, and its parameters have other names in them.
+    """
+    wrapped: list[tuple[torch.nn.Module, str, Any]] = [
+        (parent, name, child)
+        for parent in list(model.modules())
+        for name, child in parent._modules.items()
+        if child is not None and isinstance(getattr(child, "base_layer", None), torch.nn.Module)
+    ]
+    try:
+        for parent, name, child in wrapped:
+            parent._modules[name] = child.base_layer
+        yield
+    finally:
+        for parent, name, child in wrapped:
+            parent._modules[name] = child
 
 
 def _replace(module: str, attribute: str, value: Any) -> None:

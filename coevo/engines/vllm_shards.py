@@ -34,16 +34,19 @@ class Shards:
         folder: The model folder.
         policy: How weights are kept and moved.
         threads: Threads of each rank that write weights.
+        has_adapters: Whether low-rank members are served as adapters beside them.
 
     Raises:
         ModelError: If the model cannot be served with moving weights, naming the tensor, or its scope is empty.
     """
 
-    def __init__(self, rpc: Call, folder: ModelFolder, policy: WeightPolicy, threads: int = 1) -> None:
+    def __init__(
+        self, rpc: Call, folder: ModelFolder, policy: WeightPolicy, threads: int = 1, *, has_adapters: bool = False
+    ) -> None:
         self._rpc = rpc
         self._folder = folder
         self._scope = policy.scope
-        maps = self._ask("discover", str(folder.path))
+        maps = self._ask("discover", str(folder.path), has_adapters)
         self.shapes = {name: folder.tensors[name].shape for name in sorted(maps[0]["tensors"])}
         found = [[vllm_map.unpack(values) for values in each["blocks"]] for each in maps]
         self.ranks = assign_owners(found, Catalogue(self.shapes))
@@ -60,10 +63,15 @@ class Shards:
     def parameters(self) -> dict[str, list[str]]:
         """Runtime parameter -> the checkpoint tensors in it that move."""
         found: dict[str, dict[str, None]] = {}
-        movable = set(names_in_scope(self._scope, self.shapes))
+        movable = self.movable
         for placed in (placed for blocks in self.ranks for placed in blocks if placed.block.tensor in movable):
             found.setdefault(placed.parameter, {})[placed.block.tensor] = None
         return {name: list(tensors) for name, tensors in found.items()}
+
+    @property
+    def movable(self) -> dict[str, tuple[int, ...]]:
+        """Checkpoint name -> shape of the tensors in scope."""
+        return {name: self.shapes[name] for name in names_in_scope(self._scope, self.shapes)}
 
     def activate(self, member: Member | None) -> None:
         """Serve a member, or the base for None."""

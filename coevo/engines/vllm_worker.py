@@ -3,6 +3,7 @@
 Weights move inside vLLM's own processes (`coevo.engines.vllm_extension`); this one schedules. Members never share
 cached keys and values: every prompt carries a salt that names the member and the version of the weights, and an update
 empties the cache. Nothing is in flight when weights move, because answers are collected before anything else is done.
+Low-rank members need no weights that move: they answer beside the base, in its batch (`coevo.engines.vllm_adapters`).
 
 vLLM draws with its own generators (on the CPU from the lower 32 bits of a seed), so texts differ from those of the
 other engines, and in the last bits of the logits they may depend on what else is in the batch; the weights never do.
@@ -11,26 +12,26 @@ other engines, and in the last bits of the logits they may depend on what else i
 import json
 import math
 import os
-import sys
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from importlib import import_module
-from itertools import count
 from pathlib import Path
 from typing import Any, Literal
 
 from coevo.engines import wire
-from coevo.engines.loading import ModelFolder, inspect_folder
+from coevo.engines.loading import inspect_folder
 from coevo.engines.policy import WeightPolicy
+from coevo.engines.scope import roles
 from coevo.engines.tokens import Codec, end_tokens, make_codec
-from coevo.engines.vllm_canary import require_moving
+from coevo.engines.vllm_adapters import Adapters, split_by_members
+from coevo.engines.vllm_canary import Table, require_adapting, require_moving
 from coevo.engines.vllm_config import VllmOptions, require_supported
 from coevo.engines.vllm_shards import Shards
+from coevo.engines.vllm_start import make_look, start_vllm
 from coevo.engines.worker import serve
 from coevo.errors import ModelError
 from coevo.interfaces import Completion, Member, Request
 
-_CANARY_TOKENS = 8
-_CANARY_LOGPROBS = 16
 _SEED_BITS = 2**63 - 1
 """vLLM keeps seeds as signed 64-bit numbers."""
 
@@ -43,25 +44,35 @@ class VllmModel:
         shards: Its weights.
         codec: Of the same model.
         ends: Tokens that end an answer.
+        adapters: Its low-rank members; None where every member is served by moving the weights.
     """
 
-    def __init__(self, llm: Any, shards: Shards, codec: Codec, ends: tuple[int, ...]) -> None:
+    def __init__(
+        self, llm: Any, shards: Shards, codec: Codec, ends: tuple[int, ...], adapters: Adapters | None = None
+    ) -> None:
         self._llm = llm
         self._shards = shards
         self._codec = codec
         self._ends = ends
+        self._adapters = adapters
         self._version = 0
         self._context = int(llm.llm_engine.vllm_config.model_config.max_model_len)
 
     def answer(self, requests: list[wire.Message]) -> Iterator[list[wire.Message]]:
-        """Complete packed requests, those of each member together; yields packed completions as they come."""
-        by_member: dict[Member | None, list[Request]] = {}
+        """Complete packed requests, those that the same weights serve together; yields packed completions as they come.
+
+        Low-rank members are served by the base's weights, as many in one batch as there are slots for adapters.
+        """
+        by_weights: dict[Member | None, list[Request]] = {}
         for request in map(wire.unpack_request, requests):
-            by_member.setdefault(request.member, []).append(request)
-        for member, members_requests in by_member.items():
+            weights = None if self._is_adapted(request.member) else request.member
+            by_weights.setdefault(weights, []).append(request)
+        for weights, served in by_weights.items():
             self._require_idle()
-            self._shards.activate(member)
-            yield from self._complete(members_requests)
+            self._shards.activate(weights)
+            slots = self._adapters.slots if self._adapters is not None else 1
+            for batch in split_by_members(served, slots):
+                yield from self._complete(batch)
 
     def commit(self, updates: list[wire.Message]) -> None:
         """Apply packed updates in order.
@@ -75,6 +86,8 @@ class VllmModel:
                 "expected vLLM to empty its prefix cache before the weights move, but it refused: a request is "
                 "still at work; end whatever else uses this engine"
             )
+        if self._adapters is not None:
+            self._adapters.release()
         for update in map(wire.unpack_update, updates):
             self._version += 1
             self._shards.commit(update)
@@ -90,7 +103,7 @@ class VllmModel:
         self._shards.export(folder)
 
     def _complete(self, requests: Sequence[Request]) -> Iterator[list[wire.Message]]:
-        """Answer requests of the member that is served; a prompt that leaves no room is answered at once, empty."""
+        """Answer a batch with the weights that are served; a prompt that leaves no room is answered at once, empty."""
         prompts = [self._codec.encode(request.text) for request in requests]
         rooms = [self._context - len(prompt) for prompt in prompts]
         hopeless = [request for request, room in zip(requests, rooms, strict=True) if room < 1]
@@ -99,14 +112,28 @@ class VllmModel:
         fitting = [place for place, room in enumerate(rooms) if room >= 1]
         if not fitting:
             return
-        salt = salt_of(self._version, requests[0].member)
+        chosen = [requests[place] for place in fitting]
+        salts = [salt_of(self._version, request.member) for request in chosen]
         outputs = self._llm.generate(
-            [{"prompt_token_ids": prompts[place], "cache_salt": salt} for place in fitting],
+            [{"prompt_token_ids": prompts[at], "cache_salt": salt} for at, salt in zip(fitting, salts, strict=True)],
             [self._parameters(requests[place], rooms[place]) for place in fitting],
             use_tqdm=False,
+            lora_request=self._adapters_of(chosen),
         )
-        answers = zip((requests[place] for place in fitting), outputs, strict=True)
+        answers = zip(chosen, outputs, strict=True)
         yield [wire.pack_completion(self._completion(request, output.outputs[0])) for request, output in answers]
+
+    def _is_adapted(self, member: Member | None) -> bool:
+        return self._adapters is not None and member is not None and self._adapters.serves(member)
+
+    def _adapters_of(self, requests: Sequence[Request]) -> list[Any] | None:
+        """What vLLM is to be told of each request's adapter, if anything; None where no member has one."""
+        members = dict.fromkeys(request.member for request in requests if request.member is not None)
+        adapted = [member for member in members if self._is_adapted(member)]
+        if self._adapters is None or not adapted:
+            return None
+        held = self._adapters.hold(adapted)
+        return [None if request.member is None else held[request.member] for request in requests]
 
     def _parameters(self, request: Request, room: int) -> Any:
         sampling = request.sampling
@@ -151,57 +178,41 @@ def serve_model(path: Path, *, chat: bool, options: VllmOptions, policy: WeightP
         threads: Threads of each rank that write weights.
 
     Raises:
-        ModelError: If vLLM is not installed, the model cannot be served exactly, or the scope is empty.
+        ModelError: If vLLM is not installed, the model or its low-rank members cannot be served exactly, or the scope
+            is empty.
     """
     folder = inspect_folder(path)
     require_supported(folder)
     ends = end_tokens(folder)
     llm = start_vllm(folder, options)
-    shards = Shards(llm.collective_rpc, folder, policy, threads)
+    shards = Shards(llm.collective_rpc, folder, policy, threads, has_adapters=options.rank > 0)
+    adapters = make_adapters(llm, shards, options) if options.rank else None
     if options.is_probed:
-        require_moving(shards.parameters, shards.nudge, make_look(llm))
-    return VllmModel(llm, shards, make_codec(folder, ends, chat=chat), ends)
+        look = make_look(llm)
+        require_moving(shards.parameters, shards.nudge, look)
+        if adapters is not None:
+            require_adapting(shards.movable, shards.nudge, look, partial(_look_with, adapters, look))
+    return VllmModel(llm, shards, make_codec(folder, ends, chat=chat), ends, adapters)
 
 
-def start_vllm(folder: ModelFolder, options: VllmOptions) -> Any:
-    """A `vllm.LLM` whose worker processes carry coevo's extension.
+def make_adapters(llm: Any, shards: Shards, options: VllmOptions) -> Adapters:
+    """The adapters of a model that was started with some.
 
     Raises:
-        ModelError: If vLLM is not installed or cannot load the model.
+        ModelError: If other tensors than matrices of the blocks move, which no product of two factors does.
     """
-    try:
-        vllm, platform = import_module("vllm"), import_module("vllm.platforms").current_platform
-    except ImportError as error:
+    strange = [name for name, role in roles(shards.movable).items() if role != "linear"]
+    if strange:
         raise ModelError(
-            f"expected the package vllm in the environment of {sys.executable}, found none ({error}); "
-            "name an interpreter that has it"
-        ) from error
-    try:
-        return vllm.LLM(**options.engine_arguments(folder, is_cpu=platform.is_cpu()))
-    except Exception as error:  # whatever vLLM or the model's code raises
-        reason = " ".join(str(error).split())[:300]
-        raise ModelError(
-            f"expected a model that vLLM can serve in {folder.path}, got {type(error).__name__}: {reason}; "
-            "use the engine 'torch' or other options"
-        ) from error
+            f"expected low-rank members to move matrices of the blocks alone, got {strange[0]!r} in scope; "
+            "set the scope to linear"
+        )
+    return Adapters(llm.llm_engine, shards.movable, rank=options.rank, slots=options.members)
 
 
-def make_look(llm: Any) -> Callable[[], Hashable]:
-    """What `coevo.engines.vllm_canary` watches: the likeliest continuations of a fixed prompt, computed afresh."""
-    vocabulary = int(llm.llm_engine.vllm_config.model_config.get_vocab_size())
-    prompt = [token % vocabulary for token in range(1, 1 + _CANARY_TOKENS)]
-    few = min(_CANARY_LOGPROBS, vocabulary)
-    parameters = import_module("vllm").SamplingParams(
-        temperature=0.0, max_tokens=2, ignore_eos=True, detokenize=False, logprobs=few
-    )
-    looks = count()
-
-    def look() -> Hashable:
-        asked = {"prompt_token_ids": prompt, "cache_salt": f"look {next(looks)}"}
-        (output,) = llm.generate([asked], parameters, use_tqdm=False)
-        return tuple((token, entry.logprob) for table in output.outputs[0].logprobs for token, entry in table.items())
-
-    return look
+def _look_with(adapters: Adapters, look: Callable[..., Table], member: Member, tensor: str) -> Table:
+    with adapters.trial(member, tensor) as adapter:
+        return look(adapter)
 
 
 def main(

@@ -21,8 +21,9 @@ from coevo.engines.cells import BFLOAT16, to_storage
 from coevo.engines.checkpoint import write_checkpoint
 from coevo.engines.loading import EMBEDDED_FOLDER
 from coevo.engines.policy import WeightPolicy
+from coevo.engines.torch_worker import serve_model
 from coevo.engines.vllm_engine import INTERPRETER
-from coevo.interfaces import Partition, Update
+from coevo.interfaces import Member, Partition, Update
 
 ROOT = Path(coevo.__file__).parents[1]
 SIGMA = 0.02
@@ -32,6 +33,9 @@ UPDATES = [
     *(Update(77, step, (0, 1, 2, 3), COEFFICIENTS, Partition(2, "tile"), (0, 1, 0, 1)) for step in (6, 7)),
     *(Update(77, step, (0, 1, 2, 3), COEFFICIENTS, Partition(3, "element"), (0, 1, 2, 0)) for step in (8, 9)),
 ]
+SLOTS = 2
+"""Low-rank members that are served at once."""
+
 QWEN: dict[str, Any] = {
     "architectures": ["Qwen2ForCausalLM"],
     "model_type": "qwen2",
@@ -103,22 +107,23 @@ def qwen_shapes() -> dict[str, tuple[int, ...]]:
 
 
 @pytest.fixture(scope="session")
-def serve_in_vllm(vllm_python: str, tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path, int], Served]:
-    """Serves a model in a given number of parts and returns what was seen."""
+def serve_in_vllm(vllm_python: str, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Served]:
+    """Serves a model in a given number of parts, with adapters of a rank or none, and returns what was seen."""
 
-    def serve(path: Path, parts: int) -> Served:
+    def serve(path: Path, parts: int, rank: int = 0) -> Served:
         folder = tmp_path_factory.mktemp("vllm")
         spec = {
             "path": str(path),
             "root": str(ROOT),
             "export": str(folder / "export"),
             "sigma": SIGMA,
-            "updates": [wire.pack_update(update) for update in UPDATES],
-            "policy": WeightPolicy().model_dump(),
-            "options": {"tensor_parallel": parts, "cache_gb": 0.25, "rows": 8},
+            "updates": [wire.pack_update(update) for update in (low_rank_updates(rank) if rank else UPDATES)],
+            "policy": WeightPolicy(scope="linear" if rank else "full").model_dump(),
+            "options": {"tensor_parallel": parts, "cache_gb": 0.25, "rows": 8, "rank": rank, "members": SLOTS},
         }
         (folder / "spec.json").write_text(json.dumps(spec))
-        command = [vllm_python, str(Path(__file__).with_name("inside.py")), folder / "spec.json", folder / "facts.json"]
+        script = Path(__file__).with_name("inside_adapters.py" if rank else "inside.py")
+        command = [vllm_python, str(script), folder / "spec.json", folder / "facts.json"]
         environment = {**os.environ, "PYTHONPATH": str(ROOT)}
         with (folder / "log").open("w") as log:
             code = subprocess.run(command, env=environment, stdout=log, stderr=log, timeout=550).returncode
@@ -126,6 +131,53 @@ def serve_in_vllm(vllm_python: str, tmp_path_factory: pytest.TempPathFactory) ->
         return Served(path, json.loads((folder / "facts.json").read_text()), folder / "export")
 
     return serve
+
+
+def low_rank_updates(rank: int) -> list[Update]:
+    """Three updates along directions of a rank."""
+    return [Update(77, step, (0, 1, 2, 3), COEFFICIENTS, rank=rank) for step in range(3)]
+
+
+@pytest.fixture(scope="session")
+def make_low_rank_updates() -> Callable[[int], list[Update]]:
+    """The updates that a configuration with adapters of a rank applies."""
+    return low_rank_updates
+
+
+@pytest.fixture(scope="session")
+def torch_history(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., tuple[list[int], bytes]]:
+    """The same updates in the engine `torch`: fingerprints from the first on, and the exported file."""
+    known: dict[Any, tuple[list[int], bytes]] = {}
+
+    def history(path: Path, updates: list[Update], scope: str = "full") -> tuple[list[int], bytes]:
+        key = path, tuple(updates), scope
+        if key not in known:
+            policy = WeightPolicy(scope=scope)
+            model = serve_model(path, chat=False, device="cpu", threads=1, policy=policy)
+            fingerprints = [model.fingerprint()]
+            for update in updates:
+                model.weights.commit(update)
+                fingerprints.append(model.fingerprint())
+            folder = tmp_path_factory.mktemp("torch")
+            model.export(folder)
+            known[key] = fingerprints, (folder / "model.safetensors").read_bytes()
+        return known[key]
+
+    return history
+
+
+@pytest.fixture(scope="session")
+def torch_logprobs() -> Callable[..., np.ndarray]:
+    """Log-probabilities of the token that follows a text, by the engine `torch` serving a member."""
+
+    def logprobs(path: Path, text: str, member: Member | None, scope: str = "full") -> np.ndarray:
+        model = serve_model(path, chat=False, device="cpu", threads=1, policy=WeightPolicy(scope=scope))
+        model.weights.activate(member)
+        (logits,) = model.decoder.admit([model.codec.encode(text)])
+        model.decoder.keep([])
+        return np.asarray(logits - np.logaddexp.reduce(logits.astype(np.float64)))
+
+    return logprobs
 
 
 @pytest.fixture(scope="session")

@@ -109,7 +109,8 @@ def main(spec, facts):
     options = VllmOptions.model_validate(spec["options"])
     os.environ.update(options.environment())
     os.environ["PYTHONPATH"] = spec["root"]
-    from coevo.engines.vllm_worker import make_look, serve_model
+    from coevo.engines.vllm_start import make_look
+    from coevo.engines.vllm_worker import serve_model
 
     policy = WeightPolicy.model_validate(spec["policy"])
     model = serve_model(Path(spec["path"]), chat=False, options=options, policy=policy)

@@ -3,11 +3,9 @@
 Each configuration is started once (`inside.py` looks at it from within) and held against the engine `torch`.
 """
 
-import numpy as np
 import pytest
 
 from coevo.engines.loading import EMBEDDED_FOLDER, inspect_folder
-from coevo.engines.torch_worker import serve_model
 from coevo.engines.vllm_engine import VllmEngine
 from coevo.interfaces import Member, Request, Sampling
 
@@ -21,26 +19,6 @@ def configuration(request, qwen, serve_in_vllm):
     """One model in one number of parts, as vLLM serves it."""
     name, parts = request.param
     return serve_in_vllm(EMBEDDED_FOLDER if name == "embedded" else qwen, parts)
-
-
-@pytest.fixture(scope="session")
-def torch_history(tmp_path_factory):
-    """The same ten updates in the engine `torch`: fingerprints, and the exported file."""
-    known = {}
-
-    def history(path, updates):
-        if path not in known:
-            model = serve_model(path, chat=False, device="cpu", threads=1)
-            fingerprints = [model.fingerprint()]
-            for update in updates:
-                model.weights.commit(update)
-                fingerprints.append(model.fingerprint())
-            folder = tmp_path_factory.mktemp("torch")
-            model.export(folder)
-            known[path] = fingerprints, (folder / "model.safetensors").read_bytes()
-        return known[path]
-
-    return history
 
 
 def test_every_tensor_counts(configuration):
@@ -94,17 +72,11 @@ def test_weights_are_those_of_the_engine_torch(configuration, torch_history, vll
     assert len(list(configuration.export.iterdir())) == len(list(configuration.path.iterdir()))
 
 
-def test_a_member_says_what_it_says_in_the_engine_torch(configuration, vllm_sigma):
+def test_a_member_says_what_it_says_in_the_engine_torch(configuration, vllm_sigma, torch_logprobs):
     """P11, P12: a member's log-probabilities are the engine torch's but for rounding, and not the base's."""
-    model = serve_model(configuration.path, chat=False, device="cpu", threads=1)
-    prompt = model.codec.encode("n = 5")
     differences = []
     for member, seen in ((Member(77, 0, 0, 1, vllm_sigma), "member"), (None, "base")):
-        model.weights.activate(member)
-        (logits,) = model.decoder.admit([prompt])
-        model.decoder.keep([])
-        expected = logits - np.logaddexp.reduce(logits.astype(np.float64))
-        told = configuration.facts[seen]
+        expected, told = torch_logprobs(configuration.path, "n = 5", member), configuration.facts[seen]
         differences.append(expected[told["tokens"][0]] - told["logprobs"][0])
     is_exact = inspect_folder(configuration.path).dtype == "float32"
     assert max(map(abs, differences)) < (1e-3 if is_exact else 0.1)

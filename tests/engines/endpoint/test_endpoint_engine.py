@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import coevo
-from coevo.engines import endpoint
+from coevo.engines.endpoint import transport
 from coevo.engines.endpoint.client import Meter
 from coevo.engines.endpoint.dialect import reduced_seed
 from coevo.engines.endpoint.engine import open_endpoint
@@ -355,7 +355,7 @@ def test_the_key_is_in_no_log(connect, server, caplog):
     with pytest.raises(ModelError) as caught:
         list(engine.generate(ask(1)))
     assert len(server.posts) == 4
-    assert "s3cret" not in caplog.text + str(caught.value) + repr(endpoint.Server(server.url, KEY))
+    assert "s3cret" not in caplog.text + str(caught.value) + repr(transport.Server(server.url, KEY))
     assert "***" in caplog.text
 
 
