@@ -59,6 +59,7 @@ class Problem(Protocol):
 
 
 Unit = Literal["element", "tile"]
+Storage = Literal["float32", "bfloat16", "float16"]
 UpdateRule = Literal["master", "stochastic", "nearest"]
 """How an update reaches the weights: added to fp32 masters of what is served, or rounded once to the type that is
 served, stochastically with replayable bits or to nearest (published). With fp32 weights all three are the same."""

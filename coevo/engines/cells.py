@@ -5,8 +5,9 @@ writes round(base + sign · sigma · ε) into the served memory and serving the 
 added and then subtracted.
 """
 
+import os
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -17,23 +18,16 @@ from coevo.block import Block
 from coevo.engines.checkpoint import TensorInfo
 from coevo.engines.policy import WeightPolicy
 from coevo.engines.scope import names_in_scope
+from coevo.engines.storage import CODES, STORAGE, copy_rounded, exact_type, to_storage, widened
 from coevo.errors import ModelError
 from coevo.interfaces import Member, Update, UpdateRule
 
 Array = NDArray[Any]
+Job = Callable[[], None]
 Allocate = Callable[[tuple[int, int], np.dtype[Any]], Array]
 
 PIECE = 1 << 20
 """Elements written at once by one thread."""
-
-BFLOAT16 = np.dtype(np.uint16)
-"""bfloat16 on the host is its bits: NumPy has no such type."""
-
-STORAGE: dict[str, np.dtype[Any]] = {
-    "float32": np.dtype(np.float32),
-    "bfloat16": BFLOAT16,
-    "float16": np.dtype(np.float16),
-}
 
 
 @dataclass(frozen=True)
@@ -49,10 +43,10 @@ class Cell(Protocol):
 
     block: Block
 
-    def serve(self, member: Member | None) -> Iterable[Callable[[], None]]:
+    def serve(self, member: Member | None) -> Iterable[Job]:
         """What has to be done to serve a member, or the base for None, as independent jobs."""
 
-    def move(self, update: Update) -> Iterable[Callable[[], None]]:
+    def move(self, update: Update) -> Iterable[Job]:
         """What has to be done to move the base, as independent jobs; the base is being served."""
 
     def fingerprint(self) -> int:
@@ -65,70 +59,77 @@ class Cell(Protocol):
         """Bytes kept beside the served weights."""
 
 
-class HostCell:
-    """What cells on the host have in common."""
+class FixedCell:
+    """A block outside the scope: served as the checkpoint has it, and never written again.
 
-    block: Block
-
-    def base(self) -> Array:
-        """See `Cell`."""
-        raise NotImplementedError
-
-    def fingerprint(self) -> int:
-        """See `Cell`."""
-        from coevo.noise import fingerprint_part
-
-        return fingerprint_part(self.base(), self.block)
-
-
-class FixedCell(HostCell):
-    """A block outside the scope: served as the checkpoint has it, and never written again."""
+    Nothing is kept of it: the base is what is served, widened where that loses nothing, or else read again.
+    """
 
     def __init__(self, served: Served, source: TensorInfo, exact: np.dtype[Any]) -> None:
         self.block = served.block
+        self._served = served.array
         self._source = source
         self._exact = exact
-        _copy(source.read_block(served.block), served.array)
+        self._is_stored_as_served = STORAGE[CODES[source.dtype]] == served.array.dtype
+        for piece, down, across in self.block.pieces(PIECE):
+            copy_rounded(source.read_block(piece), served.array[down, across])
 
-    def serve(self, member: Member | None) -> Iterable[Callable[[], None]]:
+    def serve(self, member: Member | None) -> Iterable[Job]:
         """See `Cell`."""
         return ()
 
-    def move(self, update: Update) -> Iterable[Callable[[], None]]:
+    def move(self, update: Update) -> Iterable[Job]:
         """See `Cell`."""
         return ()
+
+    def fingerprint(self) -> int:
+        """See `Cell`."""
+        return _fingerprint(
+            (piece, self._piece(piece, down, across)) for piece, down, across in self.block.pieces(PIECE)
+        )
 
     def base(self) -> Array:
-        """See `Cell`: read from the checkpoint again, so that it costs no memory."""
-        return to_storage(self._source.read_block(self.block), self._exact)
+        """See `Cell`."""
+        if self._served.dtype == self._exact:
+            return self._served
+        return self._piece(self.block, slice(None), slice(None))
 
     def nbytes(self) -> int:
         """See `Cell`."""
         return 0
 
+    def _piece(self, piece: Block, down: slice, across: slice) -> Array:
+        if self._served.dtype == self._exact:
+            return self._served[down, across]
+        if self._is_stored_as_served:
+            return widened(self._served[down, across])
+        return to_storage(self._source.read_block(piece), self._exact)
 
-class CopyCell(HostCell):
+
+class CopyCell:
     """A block whose base is a second array, in memory or in a mapped file."""
 
-    def __init__(self, served: Served, base: Array, rule: UpdateRule) -> None:
+    def __init__(self, served: Served, source: TensorInfo, rule: UpdateRule, allocate: Allocate) -> None:
         self.block = served.block
         self._served = served.array
-        self._base = base
         self._rule = rule
-        _copy(base, served.array)
+        self._base = allocate((self.block.rows, self.block.cols), exact_type(served.array.dtype, rule))
+        for piece, down, across in self.block.pieces(PIECE):
+            copy_rounded(source.read_block(piece), self._base[down, across])
+            copy_rounded(self._base[down, across], served.array[down, across])
 
-    def serve(self, member: Member | None) -> Iterable[Callable[[], None]]:
+    def serve(self, member: Member | None) -> Iterable[Job]:
         """See `Cell`."""
         from coevo.noise import perturb
 
         for piece, down, across in self.block.pieces(PIECE):
             base, out = self._base[down, across], self._served[down, across]
             if member is None:
-                yield lambda base=base, out=out: _copy(base, out)  # type: ignore[misc]
+                yield lambda base=base, out=out: copy_rounded(base, out)  # type: ignore[misc]
             else:
                 yield lambda base=base, out=out, piece=piece: perturb(base, out, piece, member)  # type: ignore[misc]
 
-    def move(self, update: Update) -> Iterable[Callable[[], None]]:
+    def move(self, update: Update) -> Iterable[Job]:
         """See `Cell`."""
         from coevo.noise import apply_update
 
@@ -137,12 +138,16 @@ class CopyCell(HostCell):
 
             def job(base: Array = base, out: Array = out, piece: Block = piece) -> None:
                 apply_update(base, piece, update, self._rule)
-                _copy(base, out)
+                copy_rounded(base, out)
 
             yield job
 
+    def fingerprint(self) -> int:
+        """See `Cell`."""
+        return _fingerprint([(self.block, self.base())])
+
     def base(self) -> Array:
-        """See `Cell`: from the served memory where that has the same type, so that a wrong restore would show."""
+        """See `Cell`: the served memory where that has the same type, so that a wrong restore would show."""
         return self._served if self._served.dtype == self._base.dtype else self._base
 
     def nbytes(self) -> int:
@@ -150,17 +155,18 @@ class CopyCell(HostCell):
         return self._base.nbytes
 
 
-class TilesCell(HostCell):
-    """A block that is its own base: what a member touches is saved before and put back after."""
+class TilesCell:
+    """A piece that is its own base: what a member touches is saved before and put back after."""
 
-    def __init__(self, served: Served, rule: UpdateRule) -> None:
+    def __init__(self, served: Served, source: TensorInfo, rule: UpdateRule) -> None:
         self.block = served.block
         self._served = served.array
         self._rule = rule
         self._member: Member | None = None
         self._saved: Array = np.empty(0, served.array.dtype)
+        copy_rounded(source.read_block(self.block), served.array)
 
-    def serve(self, member: Member | None) -> Iterable[Callable[[], None]]:
+    def serve(self, member: Member | None) -> Iterable[Job]:
         """See `Cell`."""
         from coevo.noise import perturb
 
@@ -170,7 +176,25 @@ class TilesCell(HostCell):
                 self._save(member)
                 perturb(self._served, self._served, self.block, member)
 
-        yield job
+        return (job,)
+
+    def move(self, update: Update) -> Iterable[Job]:
+        """See `Cell`."""
+        from coevo.noise import apply_update
+
+        return (lambda: apply_update(self._served, self.block, update, self._rule),)
+
+    def fingerprint(self) -> int:
+        """See `Cell`."""
+        return _fingerprint([(self.block, self._served)])
+
+    def base(self) -> Array:
+        """See `Cell`."""
+        return self._served
+
+    def nbytes(self) -> int:
+        """See `Cell`."""
+        return self._saved.nbytes
 
     def _save(self, member: Member) -> None:
         from coevo.noise import save_touched
@@ -184,13 +208,26 @@ class TilesCell(HostCell):
             restore_touched(self._served, self.block, self._member, self._saved)
         self._saved, self._member = np.empty(0, self._served.dtype), None
 
-    def move(self, update: Update) -> Iterable[Callable[[], None]]:
-        """See `Cell`."""
-        from coevo.noise import apply_update
 
-        for piece, down, across in self.block.pieces(PIECE):
-            out = self._served[down, across]
-            yield lambda out=out, piece=piece: apply_update(out, piece, update, self._rule)  # type: ignore[misc]
+class PiecedCell:
+    """A block made of smaller cells, so that several threads share a large tensor."""
+
+    def __init__(self, served: Served, cells: Sequence[Cell]) -> None:
+        self.block = served.block
+        self._served = served.array
+        self._cells = cells
+
+    def serve(self, member: Member | None) -> Iterator[Job]:
+        """See `Cell`."""
+        return (job for cell in self._cells for job in cell.serve(member))
+
+    def move(self, update: Update) -> Iterator[Job]:
+        """See `Cell`."""
+        return (job for cell in self._cells for job in cell.move(update))
+
+    def fingerprint(self) -> int:
+        """See `Cell`."""
+        return sum(cell.fingerprint() for cell in self._cells) % 2**64
 
     def base(self) -> Array:
         """See `Cell`."""
@@ -198,7 +235,7 @@ class TilesCell(HostCell):
 
     def nbytes(self) -> int:
         """See `Cell`."""
-        return self._saved.nbytes
+        return sum(cell.nbytes() for cell in self._cells)
 
 
 def whole_cells(arrays: Mapping[str, Array], tensors: Mapping[str, TensorInfo], policy: WeightPolicy) -> list[Cell]:
@@ -231,80 +268,55 @@ def make_cells(served: Sequence[Served], tensors: Mapping[str, TensorInfo], poli
         ConfigError: If the scope is empty.
     """
     shapes = {each.block.tensor: each.block.shape for each in served}
-    movable = set(names_in_scope(policy.scope, shapes))
-    allocate = _mapped_allocator() if policy.restore == "mapped" else np.empty
-    return [
-        _make_cell(each, tensors[each.block.tensor], policy, allocate)
-        if each.block.tensor in movable
-        else FixedCell(each, tensors[each.block.tensor], exact_type(each.array.dtype, policy.update_rule))
-        for each in served
+    movable, rule = set(names_in_scope(policy.scope, shapes)), policy.update_rule
+    allocate = _allocate_mapped if policy.restore == "mapped" else np.empty
+    cells: list[Cell] = []
+    for each in served:
+        source = tensors[each.block.tensor]
+        if each.block.tensor not in movable:
+            cells.append(FixedCell(each, source, exact_type(each.array.dtype, rule)))
+        elif policy.restore == "tiles":
+            cells.append(_tiles_cell(each, source, rule))
+        else:
+            cells.append(CopyCell(each, source, rule, allocate))
+    return cells
+
+
+def _tiles_cell(served: Served, source: TensorInfo, rule: UpdateRule) -> Cell:
+    if exact_type(served.array.dtype, rule) != served.array.dtype:
+        raise ModelError(
+            "expected weights that are their own exact base for --restore tiles, got 16-bit ones with fp32 masters; "
+            "use --update-rule stochastic or nearest, or another --restore"
+        )
+    pieces = [
+        TilesCell(Served(piece, served.array[down, across]), source, rule)
+        for piece, down, across in served.block.pieces(PIECE)
     ]
+    return PiecedCell(served, pieces)
 
 
-def exact_type(served: np.dtype[Any], rule: UpdateRule) -> np.dtype[Any]:
-    """The type a base is kept in.
+def _fingerprint(pieces: Iterable[tuple[Block, Array]]) -> int:
+    from coevo.noise import fingerprint_part
+
+    return sum(fingerprint_part(values, block) for block, values in pieces) % 2**64
+
+
+def _allocate_mapped(shape: tuple[int, int], dtype: np.dtype[Any]) -> Array:
+    """An array in an unnamed scratch file, which the system may write out and drop from memory.
 
     Raises:
-        ModelError: For fp16 under stochastic rounding, whose bits are defined for bfloat16 alone.
+        ModelError: If the disk is too small; found out here, because later it would end the process.
     """
-    if rule == "master" or served == np.float32:
-        return np.dtype(np.float32)
-    if rule == "stochastic" and served == np.float16:
-        raise ModelError(
-            "expected float32 or bfloat16 weights for stochastic rounding, got float16; "
-            "use --update-rule master or nearest"
-        )
-    return served
-
-
-def to_storage(values: Array, dtype: np.dtype[Any]) -> Array:
-    """fp32 values, shape (rows, cols), in a storage type, rounded to nearest even; themselves if they are of it."""
-    if values.dtype == dtype:
-        return values
-    from coevo.noise import copy_rounded
-
-    out = np.empty(values.shape, dtype)
-    copy_rounded(values, out)
-    return out
-
-
-def widened(values: Array) -> NDArray[np.float32]:
-    """Stored values as fp32, exactly."""
-    if values.dtype == BFLOAT16:
-        return (values.astype(np.uint32) << np.uint32(16)).view(np.float32)
-    return values.astype(np.float32)
-
-
-def _make_cell(served: Served, source: TensorInfo, policy: WeightPolicy, allocate: Allocate) -> Cell:
-    exact = exact_type(served.array.dtype, policy.update_rule)
-    values = source.read_block(served.block)
-    if policy.restore == "tiles":
-        if exact != served.array.dtype:
+    size = shape[0] * shape[1] * dtype.itemsize
+    if size == 0:
+        return np.empty(shape, dtype)
+    with tempfile.TemporaryFile(prefix="coevo-base-") as file:
+        try:
+            os.posix_fallocate(file.fileno(), 0, size)
+        except OSError as error:
             raise ModelError(
-                "expected weights that are their own exact base for --restore tiles, got 16-bit ones with fp32 "
-                "masters; use --update-rule stochastic or nearest, or another --restore"
-            )
-        _copy(values, served.array)
-        return TilesCell(served, policy.update_rule)
-    base = allocate((served.block.rows, served.block.cols), exact)
-    np.copyto(base, to_storage(values, exact))
-    return CopyCell(served, base, policy.update_rule)
-
-
-def _copy(base: Array, out: Array) -> None:
-    from coevo.noise import copy_rounded
-
-    copy_rounded(base, out)
-
-
-def _mapped_allocator() -> Allocate:
-    """Arrays in unnamed scratch files, which the system may write out and drop from memory."""
-
-    def allocate(shape: tuple[int, int], dtype: np.dtype[Any]) -> Array:
-        if 0 in shape:
-            return np.empty(shape, dtype)
-        with tempfile.TemporaryFile(prefix="coevo-base-") as file:
-            array: Array = np.memmap(file, dtype, "w+", shape=shape)
-        return array
-
-    return allocate
+                f"expected room for {size / 2**20:.0f} MiB of scratch file in {tempfile.gettempdir()}, got: "
+                f"{error.strerror}; set TMPDIR to a folder on a larger disk, or choose another --restore"
+            ) from error
+        array: Array = np.memmap(file, dtype, "r+", shape=shape)
+    return array

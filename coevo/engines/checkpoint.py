@@ -1,7 +1,4 @@
-"""Checkpoint tensors as fp32 NumPy arrays: read from safetensors and written back, without torch.
-
-The exact base of every engine is fp32, whatever type the file stores: bf16 and fp16 widen to fp32 without loss.
-"""
+"""Checkpoint tensors: read from safetensors as fp32, whatever type the file stores, and written back, without torch."""
 
 import json
 import math
@@ -15,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coevo.block import Block, matrix_shape
+from coevo.engines.storage import CODES, STORAGE, code_of, storage_of, widened
 from coevo.errors import ModelError
 
 FloatArray = NDArray[np.float32]
@@ -22,7 +20,6 @@ FloatArray = NDArray[np.float32]
 SINGLE_FILE = "model.safetensors"
 INDEX_FILE = "model.safetensors.index.json"
 
-_FLOATS: dict[str, np.dtype[Any]] = {"F32": np.dtype("<f4"), "F16": np.dtype("<f2"), "BF16": np.dtype("<u2")}
 _BOOKKEEPING = {"BOOL", "I64"}
 _MAX_HEADER_BYTES = 100_000_000
 
@@ -64,16 +61,14 @@ class TensorInfo:
         Raises:
             ModelError: If the file is shorter than its header says.
         """
-        stored = _FLOATS[self.dtype]
+        stored = STORAGE[CODES[self.dtype]]
         if self.file.stat().st_size < self.offset + self.size * stored.itemsize:
             raise ModelError(f"{self.file} ends inside tensor {self.name!r}; fetch the model again")
         if block.size == 0:
             return np.empty((block.rows, block.cols), np.float32)
         matrix: NDArray[Any] = np.memmap(self.file, stored, "r", self.offset, matrix_shape(self.shape))
         values = matrix[block.row : block.row + block.rows, block.col : block.col + block.cols]
-        if self.dtype == "BF16":
-            return (values.astype(np.uint32) << np.uint32(16)).view(np.float32)
-        return np.array(values, np.float32)
+        return widened(values)
 
 
 def read_headers(folder: Path) -> dict[str, TensorInfo]:
@@ -87,7 +82,7 @@ def read_headers(folder: Path) -> dict[str, TensorInfo]:
         for info in _read_header(file):
             if info.dtype in _BOOKKEEPING:
                 continue
-            if info.dtype not in _FLOATS:
+            if info.dtype not in CODES:
                 raise ModelError(
                     f"expected weights in fp32, fp16 or bf16, got {info.dtype} for tensor {info.name!r} in {file}; "
                     "quantised weights cannot be perturbed, use the unquantised model"
@@ -96,23 +91,22 @@ def read_headers(folder: Path) -> dict[str, TensorInfo]:
     return tensors
 
 
-def write_checkpoint(
-    file: Path, arrays: Mapping[str, NDArray[Any]], shapes: Mapping[str, tuple[int, ...]], dtype: str = "F32"
-) -> None:
-    """Write tensors of one type as one safetensors file, a tensor at a time; the same tensors give the same bytes.
+def write_checkpoint(file: Path, arrays: Mapping[str, NDArray[Any]], shapes: Mapping[str, tuple[int, ...]]) -> None:
+    """Write tensors as one safetensors file, a tensor at a time; the same tensors give the same bytes.
 
     Args:
         file: Where to.
-        arrays: Name -> values in row-major order and in that type (bfloat16 as its bits).
+        arrays: Name -> values in row-major order, float32, float16 or uint16 (the bits of bfloat16).
         shapes: Name -> shape.
-        dtype: The safetensors code: "F32", "F16" or "BF16".
     """
-    stored, entries, offset = _FLOATS[dtype], {}, 0
+    entries, offset = {}, 0
     for name in sorted(arrays):
-        if arrays[name].dtype != stored:
-            raise ValueError(f"expected {stored} values of tensor {name!r} for {dtype}, got {arrays[name].dtype}")
         end = offset + arrays[name].nbytes
-        entries[name] = {"dtype": dtype, "shape": list(shapes[name]), "data_offsets": [offset, end]}
+        entries[name] = {
+            "dtype": code_of(storage_of(arrays[name].dtype)),
+            "shape": list(shapes[name]),
+            "data_offsets": [offset, end],
+        }
         offset = end
     header = json.dumps({"__metadata__": {"format": "pt"}, **entries}, separators=(",", ":")).encode()
     header += b" " * (-len(header) % 8)

@@ -12,8 +12,9 @@ from torch import Tensor
 
 from coevo.block import Block
 from coevo.engines.checkpoint import TensorInfo
-from coevo.engines.policy import WeightPolicy, exact_storage
-from coevo.errors import ModelError
+from coevo.engines.policy import WeightPolicy
+from coevo.engines.storage import STORAGE, exact_storage
+from coevo.engines.torch_cells import storage_name
 from coevo.interfaces import Member, Update
 from coevo.noise import triton_kernels
 
@@ -40,9 +41,9 @@ class DeviceCell:
         self._served = served.detach()
         self._rule = policy.update_rule
         self._source = source
-        self._exact: torch.dtype = getattr(torch, exact_storage(_name(served.dtype), policy.update_rule))
+        self._exact: torch.dtype = getattr(torch, exact_storage(storage_name(served.dtype), policy.update_rule))
         self._base = self._make_base(policy.restore) if moves else None
-        self._served.copy_(self._from_checkpoint() if self._base is None else self._base)
+        self._served.copy_(self._from_checkpoint(self.block) if self._base is None else self._base)
 
     def serve(self, member: Member | None) -> Iterable[Callable[[], None]]:
         """See `Cell`."""
@@ -62,17 +63,15 @@ class DeviceCell:
 
     def fingerprint(self) -> int:
         """See `Cell`: of the served memory where that is of the base's type."""
-        if self._base is not None and self._served.dtype == self._exact:
+        if self._served.dtype == self._exact:
             return triton_kernels.fingerprint_part(self._served, self.block)
-        total = 0
-        base = self._from_checkpoint() if self._base is None else self._base
-        for piece, down, across in self.block.pieces(PIECE):
-            total += triton_kernels.fingerprint_part(self._on_device(base[down, across]), piece)
-        return total % 2**64
+        base = self._from_checkpoint(self.block) if self._base is None else self._base
+        pieces = ((piece, self._on_device(base[down, across])) for piece, down, across in self.block.pieces(PIECE))
+        return sum(triton_kernels.fingerprint_part(values, piece) for piece, values in pieces) % 2**64
 
     def base(self) -> Array:
         """See `Cell`."""
-        found = (self._from_checkpoint() if self._base is None else self._base).cpu()
+        found = (self._from_checkpoint(self.block) if self._base is None else self._base).cpu()
         return (found.view(torch.uint16) if found.dtype == torch.bfloat16 else found).numpy()
 
     def nbytes(self) -> int:
@@ -80,13 +79,13 @@ class DeviceCell:
         return 0 if self._base is None or self._base.device != self._served.device else self._base.nbytes
 
     def _make_base(self, mode: str) -> Tensor:
-        base = self._from_checkpoint()
+        base = self._from_checkpoint(self.block)
         if mode != "host":
             return base.to(self._served.device)
         return base.pin_memory() if self._served.is_cuda else base.clone()
 
-    def _from_checkpoint(self) -> Tensor:
-        return torch.from_numpy(self._source.read_block(self.block)).to(self._exact)
+    def _from_checkpoint(self, block: Block) -> Tensor:
+        return torch.from_numpy(self._source.read_block(block)).to(self._exact)
 
     def _copy_base(self) -> None:
         assert self._base is not None
@@ -113,24 +112,16 @@ class DeviceCell:
         return values if values.device == self._served.device else values.to(self._served.device, non_blocking=True)
 
 
-def chosen_mode(policy: WeightPolicy, base_bytes: int, free_bytes: int) -> WeightPolicy:
-    """The policy with "auto" decided: the base stays on the device if it leaves a tenth of the free memory.
+def resolved(policy: WeightPolicy, moving: Iterable[tuple[Block, Tensor]], free_bytes: int) -> WeightPolicy:
+    """The policy with "auto" decided: bases stay on the device if that leaves a tenth of its free memory.
 
-    Raises:
-        ModelError: For a restore mode that only the host has.
+    Args:
+        policy: As the user chose it.
+        moving: The blocks of the scope and their memory.
+        free_bytes: Free memory of the device.
     """
-    if policy.restore in ("copy", "host"):
-        return policy
     if policy.restore != "auto":
-        raise ModelError(f"expected --restore copy or host for weights on a GPU, got {policy.restore}")
-    return policy.model_copy(update={"restore": "copy" if base_bytes < 0.9 * free_bytes else "host"})
-
-
-def _name(dtype: torch.dtype) -> str:
-    return str(dtype).removeprefix("torch.")
-
-
-def exact_bytes(blocks: Iterable[tuple[Block, Tensor]], policy: WeightPolicy) -> int:
-    """Bytes of the exact base of some served blocks."""
-    sizes = {"float32": 4, "bfloat16": 2, "float16": 2}
-    return sum(block.size * sizes[exact_storage(_name(served.dtype), policy.update_rule)] for block, served in blocks)
+        return policy
+    kept = ((block, exact_storage(storage_name(served.dtype), policy.update_rule)) for block, served in moving)
+    needed = sum(block.size * STORAGE[storage].itemsize for block, storage in kept)
+    return policy.model_copy(update={"restore": "copy" if needed < 0.9 * free_bytes else "host"})

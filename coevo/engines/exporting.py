@@ -7,10 +7,11 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from coevo.engines.checkpoint import INDEX_FILE, SINGLE_FILE, write_checkpoint
+from coevo.engines.checkpoint import SINGLE_FILE, write_checkpoint
 from coevo.engines.loading import ModelFolder
 
-_CODES = {"float32": "F32", "uint16": "BF16", "float16": "F16"}
+_WEIGHTS = {".safetensors", ".bin", ".pt", ".pth", ".h5", ".msgpack", ".gguf", ".onnx", ".ot", ".npz", ".pkl"}
+"""Suffixes of files that would still hold the weights of before."""
 
 
 def export_folder(source: ModelFolder, target: Path, bases: Mapping[str, NDArray[Any]]) -> None:
@@ -23,8 +24,7 @@ def export_folder(source: ModelFolder, target: Path, bases: Mapping[str, NDArray
     """
     target.mkdir(parents=True, exist_ok=True)
     for file in sorted(source.path.iterdir()):
-        if file.is_file() and file.name != INDEX_FILE and file.suffix != ".safetensors":
+        if file.is_file() and file.suffix not in _WEIGHTS and not file.name.endswith(".index.json"):
             shutil.copyfile(file, target / file.name)
     shapes = {name: source.tensors[name].shape for name in bases}
-    code = _CODES[next(iter(bases.values())).dtype.name]
-    write_checkpoint(target / SINGLE_FILE, bases, shapes, code)
+    write_checkpoint(target / SINGLE_FILE, bases, shapes)

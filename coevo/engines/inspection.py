@@ -8,13 +8,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, get_args
 
-from coevo.engines.cells import STORAGE, exact_type
 from coevo.engines.checkpoint import TensorInfo
 from coevo.engines.llama_shape import lean_shape
 from coevo.engines.loading import ModelFolder
 from coevo.engines.policy import Restore
 from coevo.engines.precision import Survival, survival
 from coevo.engines.scope import ROLES, Role, names_in_scope, roles
+from coevo.engines.storage import CODES, STORAGE, exact_storage
 from coevo.errors import ModelError
 from coevo.interfaces import UpdateRule
 
@@ -22,8 +22,6 @@ MODES: tuple[Restore, ...] = tuple(mode for mode in get_args(Restore) if mode !=
 RULES: tuple[UpdateRule, ...] = get_args(UpdateRule)
 MUCH_SWALLOWED = 0.2
 """Share of the noise whose loss is worth a warning (pitfall P17)."""
-
-_STORED = {"F32": "float32", "F16": "float16", "BF16": "bfloat16"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +172,7 @@ def memory_needs(storage: str, *, parameters: int, moving: int, subspaces: int =
     needs = []
     for rule in RULES:
         try:
-            exact = exact_type(served, rule)
+            exact = STORAGE[exact_storage(storage, rule)]
         except ModelError:
             exact = None
         for mode in MODES:
@@ -200,7 +198,7 @@ def _role_facts(tensors: Mapping[str, TensorInfo], moving: set[str], sigma: floa
                     tensors=len(own),
                     parameters=sum(info.size for info in own),
                     moving=sum(info.size for info in inside),
-                    stored=tuple(sorted({_STORED[info.dtype] for info in own})),
+                    stored=tuple(sorted({CODES[info.dtype] for info in own})),
                     survival=survival(inside, sigma),
                 )
             )

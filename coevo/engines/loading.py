@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from coevo.content import explain
 from coevo.engines.checkpoint import TensorInfo, read_headers
+from coevo.engines.storage import CODES, STORAGE
 from coevo.errors import ModelError
 
 EMBEDDED = "embedded"
@@ -22,9 +23,6 @@ EMBEDDED_FOLDER = Path(__file__).resolve().parent / "embedded" / "model"
 CARD_FILE = "coevo.json"
 
 Renderer = Literal["slots", "chat", "plain"]
-
-STORAGE = ("float32", "bfloat16", "float16")
-"""Types that weights may be served in."""
 
 _TOKENIZER_FILES = ("tokenizer.json", "tokenizer.model", "spiece.model", "vocab.json", "vocab.txt", "tekken.json")
 
@@ -66,7 +64,7 @@ class ModelFolder:
         if named is not None:
             return str(named)
         stored = {info.dtype for info in self.tensors.values()}
-        return {"BF16": "bfloat16", "F16": "float16"}.get(stored.pop(), "float32") if len(stored) == 1 else "float32"
+        return CODES[stored.pop()] if len(stored) == 1 else "float32"
 
 
 def resolve_model(name: str) -> Path:

@@ -1,12 +1,16 @@
 """How an engine keeps and moves its weights: what the user chose, apart from the evolution strategy's own numbers."""
 
-from typing import Literal, cast
+import re
+from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, field_validator
 
+from coevo.errors import ConfigError
 from coevo.interfaces import UpdateRule
 
-Storage = Literal["float32", "bfloat16", "float16"]
+FROZEN = "none"
+"""The scope of a model that does not move."""
+
 Restore = Literal["auto", "copy", "host", "tiles", "mapped"]
 
 
@@ -16,16 +20,33 @@ class WeightPolicy(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
     scope: str = "full"
-    """Which tensors move: "full", "linear" (the matrices of the blocks), or a regular expression of their names."""
+    """Which tensors move: "full", "linear" (the matrices of the blocks), "none", or a regular expression of names."""
 
     update_rule: UpdateRule = "master"
     """How 16-bit weights take an update: in fp32 masters, rounded once stochastically, or rounded once to nearest."""
 
     restore: Restore = "auto"
     """Where the unperturbed weights are while a member is served: a copy on the same device, one on the host, only the
-    touched tiles of a subspace, or a scratch file mapped into memory; "auto" is "copy"."""
+    touched tiles of a subspace, or a scratch file mapped into memory. "auto" is "copy", or on a GPU that it would fill
+    "host"."""
+
+    @field_validator("scope")
+    @classmethod
+    def _compiles(cls, scope: str) -> str:
+        try:
+            re.compile(scope)
+        except re.error as error:
+            raise ValueError(f"expected full, linear or a regular expression, got {scope!r}: {error}") from error
+        return scope
 
 
-def exact_storage(dtype: str, rule: UpdateRule) -> Storage:
-    """Type of the exact base of a model that is served in a type: fp32 under "master", the served type otherwise."""
-    return "float32" if rule == "master" or dtype not in ("bfloat16", "float16") else cast(Storage, dtype)
+def check_rank(rank: int, policy: WeightPolicy) -> None:
+    """Refuse low-rank members where an update would move what no member has shown.
+
+    Raises:
+        ConfigError: Unless the scope is the matrices that low-rank noise is for.
+    """
+    if rank > 0 and policy.scope not in ("linear", FROZEN):
+        raise ConfigError(
+            f"noise of rank {rank} moves the matrices of the blocks: expected scope linear, got {policy.scope}"
+        )

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coevo.block import Block, matrix_shape
-from coevo.engines.cells import STORAGE, to_storage, widened
 from coevo.engines.checkpoint import TensorInfo
+from coevo.engines.storage import STORAGE, to_storage, widened
 from coevo.interfaces import Member
 
 SAMPLE = 1 << 16
@@ -86,4 +86,3 @@ def _moves(base: NDArray[np.float32], block: Block, sigma: float, dtype: np.dtyp
     before, after = (widened(to_storage(values, dtype)).astype(np.float64) for values in (base, moved))
     known = np.isfinite(before) & np.isfinite(after)
     return np.subtract(after, before, where=known, out=np.zeros_like(before)) / sigma
-

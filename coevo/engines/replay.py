@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from coevo.engines.cells import STORAGE, exact_type, whole_cells
+from coevo.engines.cells import whole_cells
 from coevo.engines.llama_shape import lean_shape
 from coevo.engines.loading import ModelFolder, inspect_folder
 from coevo.engines.policy import WeightPolicy
+from coevo.engines.storage import STORAGE, exact_storage
 from coevo.engines.weights import Weights
 from coevo.interfaces import Update
 
@@ -26,10 +27,12 @@ class ReplayedWeights:
 
     Attributes:
         folder: The model they began with.
+        policy: Scope and update rule.
         weights: Their state.
     """
 
     folder: ModelFolder
+    policy: WeightPolicy
     weights: Weights
 
     def follow(self, updates: Iterable[Update]) -> Iterator[int]:
@@ -59,10 +62,10 @@ def open_weights(model_folder: Path, policy: WeightPolicy | None = None, threads
         ConfigError: If the scope is empty.
     """
     folder, policy = inspect_folder(model_folder), policy or WeightPolicy()
-    exact = exact_type(STORAGE[folder.dtype], policy.update_rule)
+    exact = STORAGE[exact_storage(folder.dtype, policy.update_rule)]
     arrays = {name: np.empty(folder.tensors[name].size, exact) for name in checkpoint_names(folder)}
     alone = WeightPolicy(scope=policy.scope, update_rule=policy.update_rule, restore="tiles")
-    return ReplayedWeights(folder, Weights(whole_cells(arrays, folder.tensors, alone), threads))
+    return ReplayedWeights(folder, alone, Weights(whole_cells(arrays, folder.tensors, alone), threads))
 
 
 def replay(model_folder: Path, updates: Iterable[Update], policy: WeightPolicy | None = None) -> ReplayedWeights:

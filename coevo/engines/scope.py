@@ -15,7 +15,8 @@ Role = Literal["embedding", "head", "linear", "norm", "bias", "other"]
 ROLES: tuple[Role, ...] = ("embedding", "head", "linear", "norm", "bias", "other")
 
 _EMBEDDING = re.compile(r"(^|[._])(embed\w*|wte|wpe|\w*embeddings?)(\.|$)")
-_HEAD = re.compile(r"(^|\.)(lm_head|embed_out|output|output_layer)(\.|$)")
+_HEAD = re.compile(r"(^|\.)(\w*head|embed_out|output|output_layer|decoder)\.(weight|bias)$")
+_IN_A_BLOCK = re.compile(r"\.\d+\.")
 _NORM = re.compile(r"(norm\w*|(^|\.)ln_\w+|layernorm\w*)(\.|$)", re.IGNORECASE)
 
 
@@ -35,8 +36,8 @@ def names_in_scope(scope: str, shapes: Mapping[str, Shape]) -> list[str]:
     """The tensors a scope stands for, in the order given.
 
     Args:
-        scope: "full" for all, "linear" for the matrices of the blocks, or a regular expression that is searched for in
-            each name.
+        scope: "full" for all, "none" for none, "linear" for the matrices of the blocks, or a regular expression that is
+            searched for in each name.
         shapes: Checkpoint name -> shape of the whole tensor.
 
     Raises:
@@ -44,6 +45,8 @@ def names_in_scope(scope: str, shapes: Mapping[str, Shape]) -> list[str]:
     """
     if scope == "full":
         return list(shapes)
+    if scope == "none":
+        return []
     if scope == "linear":
         found = [name for name, role in roles(shapes).items() if role == "linear"]
     else:
@@ -57,16 +60,17 @@ def names_in_scope(scope: str, shapes: Mapping[str, Shape]) -> list[str]:
         example = next(iter(shapes), "none")
         raise ConfigError(
             f"expected scope {scope!r} to name at least one tensor, found none of {len(shapes)} (such as {example}); "
-            "`coevo model inspect` lists them"
+            "`coevo model inspect --json` lists them"
         )
     return found
 
 
 def _role(name: str, shape: Shape) -> Role:
-    if _HEAD.search(name) and len(shape) > 1:
-        return "head"
-    if _EMBEDDING.search(name) and len(shape) > 1:
-        return "embedding"
+    if len(shape) > 1 and not _IN_A_BLOCK.search(name):
+        if _HEAD.search(name):
+            return "head"
+        if _EMBEDDING.search(name):
+            return "embedding"
     if len(shape) <= 1:
         return "bias" if name.endswith("bias") else "norm" if _NORM.search(name) else "other"
     return "linear" if len(shape) == 2 else "other"

@@ -1,4 +1,4 @@
-"""Served weights that torch holds: views of host parameters, and cells for parameters on another device."""
+"""Served weights that torch holds: which cells serve them on which device."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.util import find_spec
@@ -10,10 +10,12 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from coevo.block import Block
-from coevo.engines.cells import PIECE, STORAGE, Cell, HostCell, Served, exact_type, make_cells, to_storage
+from coevo.engines.cells import PIECE, Cell, Job, Served, make_cells
 from coevo.engines.checkpoint import TensorInfo
 from coevo.engines.policy import WeightPolicy
 from coevo.engines.scope import names_in_scope
+from coevo.engines.storage import STORAGE, exact_type, to_storage
+from coevo.errors import ModelError
 from coevo.interfaces import Member, Update, UpdateRule
 
 Array = NDArray[Any]
@@ -51,19 +53,18 @@ def block_cells(
     device = blocks[0][1].device
     if device.type == "cpu":
         return make_cells([Served(block, host_view(tensor)) for block, tensor in blocks], tensors, policy)
+    if policy.restore in ("tiles", "mapped"):
+        raise ModelError(f"expected --restore copy or host for weights on {device}, got {policy.restore}")
     movable = set(names_in_scope(policy.scope, {block.tensor: block.shape for block, _ in blocks}))
+    moving = [(block, tensor) for block, tensor in blocks if block.tensor in movable]
     if device.type != "cuda" or find_spec("triton") is None:
-        return [
-            StagedCell(block, tensor, tensors[block.tensor], policy.update_rule, moves=block.tensor in movable)
-            for block, tensor in blocks
-        ]
-    from coevo.engines.device_cells import DeviceCell, chosen_mode, exact_bytes
+        make: Callable[..., Cell] = StagedCell
+    else:
+        from coevo.engines.device_cells import DeviceCell, resolved
 
-    needed = exact_bytes((each for each in blocks if each[0].tensor in movable), policy)
-    kept = chosen_mode(policy, needed, torch.cuda.mem_get_info(device)[0])
+        make, policy = DeviceCell, resolved(policy, moving, torch.cuda.mem_get_info(device)[0])
     return [
-        DeviceCell(block, tensor, tensors[block.tensor], kept, moves=block.tensor in movable)
-        for block, tensor in blocks
+        make(block, tensor, tensors[block.tensor], policy, moves=block.tensor in movable) for block, tensor in blocks
     ]
 
 
@@ -73,58 +74,82 @@ def host_view(tensor: Tensor) -> Array:
     return (matrix.view(torch.uint16) if matrix.dtype == torch.bfloat16 else matrix).numpy()
 
 
-class StagedCell(HostCell):
+def storage_name(dtype: torch.dtype) -> str:
+    """The storage type of a torch type."""
+    return str(dtype).removeprefix("torch.")
+
+
+class StagedCell:
     """A block served on a device for which there are no kernels: made on the host and copied there in pieces.
 
     Written through `copy_`, so addresses stay and captured graphs see it.
+
+    Args:
+        block: Where it lies.
+        served: Its memory, shape (rows, cols); the content is overwritten.
+        source: The checkpoint's tensor.
+        policy: Gives the update rule.
+        moves: Whether the scope holds it; otherwise no base is kept, and it is read from the checkpoint when needed.
     """
 
-    def __init__(self, block: Block, served: Tensor, source: TensorInfo, rule: UpdateRule, *, moves: bool) -> None:
+    def __init__(self, block: Block, served: Tensor, source: TensorInfo, policy: WeightPolicy, *, moves: bool) -> None:
         self.block = block
-        self._served = served.detach().view(block.rows, block.cols)
-        self._rule = rule
-        self._moves = moves
-        self._type = STORAGE[str(served.dtype).removeprefix("torch.")]
-        self._base = to_storage(source.read_block(block), exact_type(self._type, rule))
-        for job in self._each_piece(lambda base, piece, out: out.__setitem__(..., to_storage(base, self._type))):
+        self._served = served.detach()
+        self._rule: UpdateRule = policy.update_rule
+        self._source = source
+        self._type = STORAGE[storage_name(served.dtype)]
+        self._exact = exact_type(self._type, self._rule)
+        self._base = self._from_checkpoint() if moves else None
+        for job in self._each_piece(self.base(), self._round):
             job()
 
-    def serve(self, member: Member | None) -> Iterable[Callable[[], None]]:
+    def serve(self, member: Member | None) -> Iterable[Job]:
         """See `Cell`."""
         from coevo.noise import perturb
 
-        if not self._moves:
+        if self._base is None:
             return ()
         if member is None:
-            return self._each_piece(lambda base, piece, out: out.__setitem__(..., to_storage(base, self._type)))
-        return self._each_piece(lambda base, piece, out: perturb(base, out, piece, member))
+            return self._each_piece(self._base, self._round)
+        return self._each_piece(self._base, lambda base, piece, out: perturb(base, out, piece, member))
 
-    def move(self, update: Update) -> Iterable[Callable[[], None]]:
+    def move(self, update: Update) -> Iterable[Job]:
         """See `Cell`."""
         from coevo.noise import apply_update
 
         def fill(base: Array, piece: Block, out: Array) -> None:
             apply_update(base, piece, update, self._rule)
-            out[...] = to_storage(base, self._type)
+            self._round(base, piece, out)
 
-        return self._each_piece(fill) if self._moves else ()
+        return () if self._base is None else self._each_piece(self._base, fill)
+
+    def fingerprint(self) -> int:
+        """See `Cell`."""
+        from coevo.noise import fingerprint_part
+
+        return fingerprint_part(self.base(), self.block)
 
     def base(self) -> Array:
         """See `Cell`."""
-        return self._base
+        return self._from_checkpoint() if self._base is None else self._base
 
     def nbytes(self) -> int:
         """See `Cell`."""
-        return self._base.nbytes
+        return 0 if self._base is None else self._base.nbytes
 
-    def _each_piece(self, fill: Callable[[Array, Block, Array], None]) -> Iterable[Callable[[], None]]:
+    def _from_checkpoint(self) -> Array:
+        return to_storage(self._source.read_block(self.block), self._exact)
+
+    def _round(self, base: Array, piece: Block, out: Array) -> None:
+        out[...] = to_storage(base, self._type)
+
+    def _each_piece(self, base: Array, fill: Callable[[Array, Block, Array], None]) -> Iterable[Job]:
         for piece, down, across in self.block.pieces(PIECE):
 
             def job(piece: Block = piece, down: slice = down, across: slice = across) -> None:
                 out = np.empty((piece.rows, piece.cols), self._type)
-                fill(self._base[down, across], piece, out)
-                staged = torch.from_numpy(out)
-                self._served[down, across].copy_(staged.view(self._served.dtype))
+                fill(base[down, across], piece, out)
+                self._served[down, across].copy_(torch.from_numpy(out).view(self._served.dtype))
 
             yield job
 

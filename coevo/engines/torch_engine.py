@@ -9,7 +9,7 @@ from pathlib import Path
 
 from coevo.engines.llama_shape import SMALL_MODEL
 from coevo.engines.loading import inspect_folder
-from coevo.engines.policy import WeightPolicy
+from coevo.engines.policy import WeightPolicy, check_rank
 from coevo.engines.worker_engine import WorkerEngine
 from coevo.engines.worker_process import WorkerSpec
 
@@ -31,6 +31,7 @@ class TorchEngine(WorkerEngine):
 
     Raises:
         ModelError: If the folder cannot be served. What only shows when weights are loaded, shows at the first call.
+        ConfigError: If low-rank members are to be asked for and the scope is another.
     """
 
     def __init__(
@@ -43,6 +44,7 @@ class TorchEngine(WorkerEngine):
         policy: WeightPolicy | None = None,
         rank: int = 0,
     ) -> None:
+        check_rank(rank, policy or WeightPolicy())
         if workers < 1:
             raise ValueError(f"workers must be at least 1, got {workers}")
         is_small = inspect_folder(model).num_parameters < SMALL_MODEL and device in ("auto", "cpu")
@@ -50,9 +52,9 @@ class TorchEngine(WorkerEngine):
             "path": str(model.resolve()),
             "chat": chat,
             "device": device,
-            "threads": 1 if is_small else os.cpu_count() or 1,
+            "threads": 1 if is_small else len(os.sched_getaffinity(0)),
             "policy": (policy or WeightPolicy()).model_dump(),
             "rank": rank,
         }
         spec = WorkerSpec("coevo.engines.torch_worker", options, model.resolve(), is_single_threaded=is_small)
-        super().__init__(spec, workers if is_small else 1)
+        super().__init__(spec, workers if is_small else 1, rank)

@@ -106,7 +106,10 @@ def load_model(folder: ModelFolder, device: str) -> Any:
         )
     except (ImportError, OSError, RuntimeError, TypeError, ValueError, KeyError, AttributeError) as error:
         raise _unloadable(folder, error) from error
-    model = model.to(device=device, dtype=getattr(torch, folder.dtype)).eval()
+    for parameter in model.parameters():
+        # Buffers stay as they are: rotary frequencies in 16 bits would not be the model's.
+        parameter.data = parameter.data.to(getattr(torch, folder.dtype))
+    model = model.to(device=device).eval()
     contiguous(list(model.parameters()))
     return model
 

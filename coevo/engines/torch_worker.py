@@ -11,7 +11,7 @@ from coevo.engines.decoding import Decoder, complete
 from coevo.engines.exporting import export_folder
 from coevo.engines.llama_shape import lean_shape
 from coevo.engines.loading import ModelFolder, inspect_folder
-from coevo.engines.policy import WeightPolicy
+from coevo.engines.policy import WeightPolicy, check_rank
 from coevo.engines.scope import roles
 from coevo.engines.tokens import Codec, end_tokens, make_codec
 from coevo.engines.weights import Weights
@@ -36,8 +36,10 @@ class ServedModel:
         Those are the requests of one dense member, or those of the base and of low-rank members together.
         """
         unpacked = [wire.unpack_request(values) for values in requests]
-        member = unpacked[0].member
-        self.weights.activate(None if member is None or member.rank > 0 else member)
+        served = {request.member if request.member and request.member.rank == 0 else None for request in unpacked}
+        if len(served) != 1:
+            raise ValueError(f"expected requests of one dense member, or of none, got {served}")
+        self.weights.activate(served.pop())
         for finished in complete(self.decoder, self.codec, self.ends, unpacked):
             yield [wire.pack_completion(completion) for completion in finished]
 
@@ -73,6 +75,7 @@ def serve_model(
         ConfigError: If the policy's scope is empty.
     """
     folder, policy = inspect_folder(path), policy or WeightPolicy()
+    check_rank(rank, policy)
     ends = end_tokens(folder)
     shape = lean_shape(folder)
     if shape is not None and device in ("auto", "cpu"):

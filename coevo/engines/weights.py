@@ -92,7 +92,8 @@ class Weights:
             for job in jobs:
                 job()
             return
-        running = [self._pool.submit(job) for job in jobs]
+        ready = list(jobs)  # what cannot even be begun must not leave others writing
+        running = [self._pool.submit(job) for job in ready]
         wait(running)  # a failure must not leave others writing behind the next switch
         for done in running:
             done.result()

@@ -58,6 +58,9 @@ def serve(descriptor: int, load: Callable[[], Servant]) -> None:
         wire.send(connection, {"error": str(error)})
     except BrokenPipeError:
         os._exit(1)
+    except OSError as error:
+        place = error.filename or "a file or pipe"
+        wire.send(connection, {"error": f"a model worker failed: {error.strerror}: {place}; check disk and memory"})
 
 
 def _converse(connection: Connection, model: Servant, inbox: "queue.SimpleQueue[wire.Message]") -> None:

@@ -62,11 +62,13 @@ class WorkerEngine:
     Args:
         spec: How to start a worker.
         workers: How many, all alike.
+        rank: The highest rank of members that workers can serve beside the base.
     """
 
-    def __init__(self, spec: WorkerSpec, workers: int) -> None:
+    def __init__(self, spec: WorkerSpec, workers: int, rank: int = 0) -> None:
         self._spec = spec
         self._seats = [_Seat(WorkerProcess(self._spec)) for _ in range(workers)]
+        self._rank = rank
         self._is_ready = False
         self._is_closed = False
         self._tickets = count()
@@ -99,6 +101,8 @@ class WorkerEngine:
         """
         if len({request.id for request in requests}) < len(requests):
             raise ValueError("every request needs an id of its own, got one twice")
+        if (most := max((request.member.rank for request in requests if request.member), default=0)) > self._rank:
+            raise ValueError(f"expected members of rank {self._rank} or less, for which it was started, got {most}")
         self.wait_ready()
         for seat in self._seats:
             seat.tickets.clear()
@@ -113,8 +117,12 @@ class WorkerEngine:
         """See `Engine`.
 
         Raises:
+            ValueError: If this step, or a later one of its run, has been applied already.
             ModelError: If workers disagree on the new weights.
         """
+        last = self._updates[-1] if self._updates else None
+        if last is not None and update.run_key == last.run_key and update.step <= last.step:
+            raise ValueError(f"expected an update after step {last.step}, got step {update.step}: applied already")
         self.wait_ready()
         self._updates.append(update)
         self._fingerprint = None
@@ -125,20 +133,33 @@ class WorkerEngine:
         """See `Engine`.
 
         Raises:
-            ModelError: If workers disagree.
+            ModelError: If workers disagree, or the weights are not those of the last time although no update came.
         """
         self.wait_ready()
-        self._fingerprint = self._agree({"do": "fingerprint"})
-        return self._fingerprint
+        found = self._agree({"do": "fingerprint"})
+        if self._fingerprint not in (None, found):
+            raise ModelError(
+                f"expected weights of fingerprint {self._fingerprint:016x}, got {found:016x} without an update; "
+                "check the memory of this machine and resume the run"
+            )
+        self._fingerprint = found
+        return found
 
     def export(self, folder: Path) -> None:
-        """See `Engine`: fp32 safetensors, config, tokenizer and card, as `from_pretrained` and coevo load them."""
+        """See `Engine`: safetensors in the exact type, config, tokenizer and card, as `from_pretrained` loads them.
+
+        Raises:
+            ModelError: If two workers die over it, or the folder cannot be written.
+        """
         self.wait_ready()
         seat = self._seats[0]
-        seat.worker.send({"do": "export", "folder": str(folder.resolve())})
-        if self._answer(seat, "exported") is None:
+        for _ in range(2):
+            seat.worker.send({"do": "export", "folder": str(folder.resolve())})
+            if self._answer(seat, "exported") is not None:
+                return
+            words = seat.worker.last_words()
             self._replace(seat)
-            self.export(folder)
+        raise ModelError(f"expected a worker to write {folder}, but two died over it: {words}; check the disk")
 
     def close(self) -> None:
         """See `Engine`."""
@@ -203,8 +224,6 @@ class WorkerEngine:
         seat.tickets.clear()
         seat.worker = WorkerProcess(self._spec)
         seat.worker.wait_ready()
-        if not self._updates:
-            return
         seat.worker.send({"do": "commit", "updates": [wire.pack_update(update) for update in self._updates]})
         reached = self._answer(seat, "fingerprint")
         if reached is None or self._fingerprint not in (None, reached):

@@ -56,4 +56,8 @@ def _check_follows(records: Sequence[StepRecord], record: StepRecord) -> None:
     if record.step <= before.step:
         raise RunError(f"expected a step after {before.step}, got {record.step}; the history is out of order")
     if record.recipe != before.recipe:
-        raise RunError(f"expected the weights kept as before ({before.recipe}), got {record.recipe}; one run keeps one")
+        raise RunError(f"expected weights kept as before, {_told(before)}, got {_told(record)}; do not join histories")
+
+
+def _told(record: StepRecord) -> str:
+    return f"scope {record.scope}, {record.storage}, rule {record.update_rule}"

@@ -19,7 +19,7 @@ from pydantic import (
 )
 
 from coevo.errors import RunError
-from coevo.interfaces import Member, Partition, Unit, Update, UpdateRule
+from coevo.interfaces import Member, Partition, Storage, Unit, Update, UpdateRule
 
 
 def _exact_fp32(value: float) -> float:
@@ -33,7 +33,6 @@ Fp32 = Annotated[FiniteFloat, AfterValidator(_exact_fp32)]
 Hex64 = Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")]
 Count = Annotated[int, Field(ge=0)]
 Sign = Literal[1, -1]
-Storage = Literal["float32", "bfloat16", "float16"]
 
 SECOND = frozenset({"subspace_count", "subspace_unit", "subspaces", "rank", "scope", "storage", "update_rule"})
 """The fields that a record of version 1 does not have: there they are what their defaults say."""

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from coevo.content import explain
-from coevo.engines.policy import WeightPolicy
+from coevo.engines.policy import FROZEN, WeightPolicy
 from coevo.errors import ConfigError
 from coevo.es.settings import ESSettings
 
@@ -76,16 +76,33 @@ class SearchConfig(BaseModel):
 
     @model_validator(mode="after")
     def _goes_together(self) -> "SearchConfig":
-        is_low_rank, rank = self.es == "low-rank", self.evolution_strategy.rank
-        if self.es != "off" and is_low_rank != (rank > 0):
-            raise ValueError(f"es low-rank goes with a rank of 1 or more and dense with rank 0, got {self.es}, {rank}")
-        if is_low_rank and self.weights.scope != "linear":
-            raise ValueError(f"es low-rank moves the matrices of the blocks: scope linear, got {self.weights.scope!r}")
+        if self.es == "low-rank" and self.evolution_strategy.rank == 0:
+            raise ValueError("es low-rank needs a rank of 1 or more, got 0; name one, or take es dense")
+        if self.es != "low-rank" and self.evolution_strategy.rank > 0:
+            raise ValueError(
+                f"a rank goes with es low-rank, got rank {self.evolution_strategy.rank} and es {self.es}; "
+                "add --es low-rank, or drop the rank"
+            )
+        if self.es == "low-rank" and self.weights.scope != "linear":
+            raise ValueError(
+                f"es low-rank moves the matrices of the blocks, got scope {self.weights.scope!r}; take scope linear"
+            )
+        if self.es != "off" and self.weights.scope == FROZEN:
+            raise ValueError("scope none leaves nothing to move; take es off, or name another scope")
+        return self
+
+    @model_validator(mode="after")
+    def _is_served(self) -> "SearchConfig":
         serves = "endpoint" if is_address(self.model) else self.engine
         if self.engine not in ("auto", serves):
-            raise ValueError(f"an address of a server goes with engine endpoint, got engine {self.engine}")
+            raise ValueError(f"the address of a server goes with engine endpoint, got engine {self.engine}; drop it")
         if serves == "endpoint" and self.es != "off":
-            raise ValueError(f"the weights behind an endpoint cannot move: expected es off, got {self.es}")
+            raise ValueError(f"the weights behind an endpoint cannot move, got es {self.es}; take es off")
+        if self.tensor_parallel > 1 and self.engine != "vllm":
+            raise ValueError(
+                f"only engine vllm shards a model, got tensor_parallel {self.tensor_parallel} and engine "
+                f"{self.engine}; add --engine vllm"
+            )
         return self
 
 

@@ -126,6 +126,8 @@ def assign(
     config = search.config
     dealt = config.evolution_strategy.members if operator.evolves_model else 1
     group = dealt if config.parents == "common" else 1
+    # Without members, or once they all are the base, completions that share a seed would be one and the same.
+    shares_seeds = config.seeds == "common" and bool(members)
     drawn: dict[int, tuple[Scored, ...]] = {}
     wanted = []
     for place in range(count):
@@ -134,9 +136,7 @@ def assign(
             drawn[case] = population.draw(
                 operator.parents, generator_of(config.seed, "parents", generation, operator.name, case)
             )
-        seed = seed_of(
-            config.seed, "sampling", generation, operator.name, place // dealt if config.seeds == "common" else place
-        )
+        seed = seed_of(config.seed, "sampling", generation, operator.name, place // dealt if shares_seeds else place)
         wanted.append(Assignment(drawn[case], seed, members[place % len(members)] if members else None))
     return wanted
 

@@ -5,10 +5,11 @@ from pathlib import Path
 
 from coevo.content import ProblemFolder
 from coevo.engines.loading import ModelFolder, inspect_folder, read_model_card, resolve_model
-from coevo.engines.policy import Storage, exact_storage
+from coevo.engines.policy import FROZEN
+from coevo.engines.storage import exact_storage
 from coevo.errors import ConfigError
 from coevo.evolution.renderers import RendererName
-from coevo.interfaces import Engine
+from coevo.interfaces import Engine, Storage
 from coevo.searching.config import SearchConfig, is_address
 
 
@@ -69,21 +70,17 @@ def _is_endpoint(config: SearchConfig) -> bool:
 
 def _holding_weights(config: SearchConfig, folder: ModelFolder) -> Engine:
     chat = folder.card.renderer == "chat"
+    rank = config.evolution_strategy.rank
+    policy = config.weights if config.es != "off" else config.weights.model_copy(update={"scope": FROZEN})
     if config.engine == "vllm":
         from coevo.engines.vllm_config import VllmOptions
         from coevo.engines.vllm_engine import VllmEngine
 
         options = VllmOptions(tensor_parallel=config.tensor_parallel)
-        return VllmEngine(folder.path, chat=chat, options=options, policy=config.weights)
+        return VllmEngine(folder.path, chat=chat, options=options, policy=policy)
     from coevo.engines.torch_engine import TorchEngine
 
-    return TorchEngine(
-        folder.path,
-        workers=config.workers,
-        chat=chat,
-        policy=config.weights,
-        rank=config.evolution_strategy.rank,
-    )
+    return TorchEngine(folder.path, workers=config.workers, chat=chat, policy=policy, rank=rank)
 
 
 def _grammar(config: SearchConfig, problem: ProblemFolder) -> Engine:

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from coevo.engines.policy import WeightPolicy, exact_storage
+from coevo.engines.policy import WeightPolicy
+from coevo.engines.storage import STORAGE, exact_storage, to_storage
 from coevo.errors import ConfigError, RunError
 from coevo.es.history import read_history
 from coevo.es.record import StepRecord, WeightRecipe
@@ -117,7 +118,7 @@ def _replay(run: Run, model: str | None) -> "tuple[Replay, ReplayedWeights]":
     policy = _policy(run, history)
     folder = resolve_model(model or run.config.model)
     _check_storage(inspect_folder(folder), policy, history)
-    weights = open_weights(folder, policy, threads=os.cpu_count() or 1)
+    weights = open_weights(folder, policy, threads=len(os.sched_getaffinity(0)))
     now = start = _hex(weights.weights.fingerprint())
     _check_start(run, folder, start)
     parts_at = None
@@ -226,11 +227,11 @@ def _write(weights: "ReplayedWeights", target: Path, fingerprint: str) -> dict[s
 def _fingerprint_on_disk(weights: "ReplayedWeights", folder: Path) -> str:
     """Fingerprint of a written folder, read in pieces, as weights of the type they were replayed in."""
     from coevo.block import Block
-    from coevo.engines.cells import PIECE, to_storage
+    from coevo.engines.cells import PIECE
     from coevo.engines.checkpoint import read_headers
     from coevo.noise import fingerprint_part
 
-    exact = next(base.dtype for _, base in weights.weights.bases())
+    exact = STORAGE[exact_storage(weights.folder.dtype, weights.policy.update_rule)]
     total = 0
     for name, info in read_headers(folder).items():
         for piece, _, _ in Block.whole(name, info.shape).pieces(PIECE):

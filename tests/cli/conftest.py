@@ -9,8 +9,9 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from coevo.engines.loading import inspect_folder, resolve_model
-from coevo.engines.policy import WeightPolicy, exact_storage
+from coevo.engines.policy import WeightPolicy
 from coevo.engines.replay import ReplayedWeights, open_weights
+from coevo.engines.storage import exact_storage
 from coevo.es import EvolutionStrategy, StepRecord, WeightRecipe
 from coevo.records.run_directory import RunDirectory
 from coevo.searching.config import SearchConfig, make_config

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 from coevo.engines.checkpoint import read_headers, write_checkpoint
+from coevo.engines.exporting import export_folder
+from coevo.engines.loading import inspect_folder
 from coevo.errors import ModelError
 
 
@@ -81,3 +83,15 @@ def test_pickled_weights_are_refused(tmp_path):
     (tmp_path / "pytorch_model.bin").write_bytes(b"")
     with pytest.raises(ModelError, match=r"got pickled ones \(pytorch_model.bin\).*convert"):
         read_headers(tmp_path)
+
+
+def test_an_export_leaves_stale_weights_behind(make_model, tmp_path):
+    """Weights of before in other formats, and indices of shards, do not come along."""
+    source = make_model()
+    for name in ("pytorch_model.bin", "model.safetensors.index.json", "pytorch_model.bin.index.json", "model.gguf"):
+        (source / name).write_text("{}")
+    (source / "model.safetensors.index.json").unlink()
+    folder = inspect_folder(source)
+    export_folder(folder, tmp_path / "out", {name: info.read() for name, info in folder.tensors.items()})
+    written = {file.name for file in (tmp_path / "out").iterdir()}
+    assert written == {"config.json", "coevo.json", "tokenizer.json", "tokenizer_config.json", "model.safetensors"}

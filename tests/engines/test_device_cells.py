@@ -33,14 +33,16 @@ def test_a_device_serves_the_bits_of_the_host(tmp_path):
 
 
 def test_where_the_base_of_a_gpu_is_kept():
-    """It stays on the device if it fits, goes to the host if not, and host-only modes are refused."""
+    """It stays on the device if it leaves room there, goes to the host if not, and a choice of the user's stands."""
     pytest.importorskip("triton")
-    from coevo.engines.device_cells import chosen_mode
-    from coevo.engines.policy import WeightPolicy
-    from coevo.errors import ModelError
+    import torch
 
-    assert chosen_mode(WeightPolicy(), 8, 10).restore == "copy"
-    assert chosen_mode(WeightPolicy(), 8, 8).restore == "host"
-    assert chosen_mode(WeightPolicy(restore="copy"), 8, 1).restore == "copy"
-    with pytest.raises(ModelError, match="copy or host"):
-        chosen_mode(WeightPolicy(restore="tiles"), 8, 10)
+    from coevo.block import Block
+    from coevo.engines.device_cells import resolved
+    from coevo.engines.policy import WeightPolicy
+
+    moving = [(Block.whole("w", (10, 10)), torch.empty(10, 10, dtype=torch.bfloat16))]
+    assert resolved(WeightPolicy(), moving, 500).restore == "copy"
+    assert resolved(WeightPolicy(), moving, 400).restore == "host"
+    assert resolved(WeightPolicy(update_rule="nearest"), moving, 400).restore == "copy"
+    assert resolved(WeightPolicy(restore="copy"), moving, 1).restore == "copy"

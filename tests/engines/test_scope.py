@@ -23,6 +23,23 @@ def test_roles_of_the_usual_names():
     assert list(roles(GPT2).values()) == ["embedding", "embedding", "norm", "linear"]
 
 
+def test_layers_of_a_block_are_no_heads():
+    """Names that end like a head or an embedding mean something else inside a numbered block."""
+    names = {
+        "bert.encoder.layer.0.attention.output.dense.weight": "linear",
+        "encoder.layer.1.output.dense.weight": "linear",
+        "cls.predictions.decoder.weight": "head",
+        "score_head.weight": "head",
+        "bert.embeddings.word_embeddings.weight": "embedding",
+    }
+    assert roles(dict.fromkeys(names, (8, 8))) == names
+
+
+def test_a_frozen_model_has_an_empty_scope():
+    """The scope none is the one that may be empty."""
+    assert names_in_scope("none", QWEN) == []
+
+
 def test_tensors_of_three_dimensions_are_other():
     """Convolutions and fused experts are no plain matrices, so the linear scope leaves them alone."""
     assert roles({"model.layers.0.mlp.experts.gate_up_proj": (4, 8, 8)}) == {

@@ -8,14 +8,15 @@ from pathlib import Path
 import pytest
 
 import coevo
+from coevo.engines import wire
 from coevo.engines.decoding import complete
 from coevo.engines.replay import replay
 from coevo.engines.torch_engine import TorchEngine
 from coevo.engines.torch_worker import serve_model
 from coevo.engines.worker_engine import split_into_groups
 from coevo.engines.worker_process import WorkerProcess
-from coevo.errors import ModelError
-from coevo.interfaces import Engine, Update
+from coevo.errors import ConfigError, ModelError
+from coevo.interfaces import Engine, Member, Update
 
 UPDATES = [Update(77, 0, (0, 1), (0.01, -0.02)), Update(77, 1, (0, 1, 2), (0.003, 0.0, -0.001))]
 
@@ -282,3 +283,55 @@ def test_the_chat_template_reaches_the_model(make_model, make_requests):
         expected[chat] = {answer.request_id: answer for batch in batches for answer in batch}
     with TorchEngine(path, workers=1, chat=True) as engine:
         assert answers(engine, requests) == expected[True] != expected[False]
+
+
+def test_an_update_is_committed_once(fresh):
+    """P8: a step that was applied is refused before it is remembered, so a replacement does not stumble over it."""
+    fresh.commit(UPDATES[0])
+    reached = fresh.commit(UPDATES[1])
+    with pytest.raises(ValueError, match="applied already"):
+        fresh.commit(UPDATES[1])
+    os.kill(fresh.worker_pids[0], signal.SIGKILL)
+    assert fresh.fingerprint() == reached
+
+
+def test_weights_that_changed_by_themselves_are_noticed(fresh):
+    """P6: a fingerprint that moves without an update is an error, not the new truth."""
+    fresh._fingerprint = fresh.fingerprint() ^ 1
+    with pytest.raises(ModelError, match="without an update"):
+        fresh.fingerprint()
+
+
+def test_a_replacement_that_loads_another_model_is_refused(make_model):
+    """A folder that changed under a run shows when a worker is replaced, even before the first update."""
+    folder, other = make_model(), make_model(tie_word_embeddings=False)
+    with TorchEngine(folder, workers=1, chat=False) as engine:
+        engine.fingerprint()
+        for name in ("model.safetensors", "config.json"):
+            (folder / name).write_bytes((other / name).read_bytes())
+        os.kill(engine.worker_pids[0], signal.SIGKILL)
+        with pytest.raises(ModelError, match="expected a replacement worker"):
+            engine.fingerprint()
+
+
+def test_low_rank_needs_an_engine_that_was_started_for_it(shared, tiny_llama, make_requests):
+    """Noise on what no update moves, or the other way round, is refused before a worker sees it."""
+    with pytest.raises(ConfigError, match="scope linear"):
+        TorchEngine(tiny_llama, workers=1, chat=False, rank=1)
+    with pytest.raises(ValueError, match="rank 0 or less"):
+        list(shared.generate(make_requests(1, (Member(77, 0, 0, 1, 0.1, rank=1),))))
+
+
+def test_an_export_that_cannot_be_written_is_one_line(fresh, tmp_path):
+    """A folder that cannot be made ends in one line, not in one new worker after another."""
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ModelError, match="Not a directory"):
+        fresh.export(tmp_path / "file" / "below")
+
+
+def test_requests_of_several_dense_members_are_not_answered_together(tiny_llama, make_requests, member):
+    """A group that was put together wrongly is refused: one set of weights cannot answer it."""
+    model = serve_model(tiny_llama, chat=False, device="cpu", threads=1)
+    packed = [wire.pack_request(request) for request in make_requests(2, (member(direction=0), member(direction=1)))]
+    with pytest.raises(ValueError, match="one dense member"):
+        next(model.answer(packed))

@@ -301,7 +301,7 @@ def test_a_damaged_line_of_version_2_is_refused(fields, text):
 def test_a_run_keeps_one_recipe():
     """Weights that were masters cannot go on as rounded ones: the line where that happens is named."""
     first, _ = a_second_step(recipe=WeightRecipe(scope="linear"))
-    with pytest.raises(RunError, match=r"history line 2: expected the weights kept as before .*linear.*, got .*full"):
+    with pytest.raises(RunError, match=r"line 2: expected weights kept as before, scope linear.*, got scope full"):
         read_history([first.to_line(), changed(first, step=1, scope="full")])
 
 

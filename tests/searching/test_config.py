@@ -58,3 +58,36 @@ def test_a_name_is_not_hijacked_by_the_working_directory(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     config = absolute(make_config({"budget": 1}))
     assert (config.problem, config.model) == ("tsp", "embedded")
+
+
+@pytest.mark.parametrize(
+    ("values", "text"),
+    [
+        ({"evolution_strategy": {"rank": 2}}, "add --es low-rank, or drop the rank"),
+        ({"es": "off", "evolution_strategy": {"rank": 2}}, "add --es low-rank, or drop the rank"),
+        ({"es": "low-rank", "evolution_strategy": {"rank": 0}}, "needs a rank of 1 or more"),
+        ({"es": "low-rank", "weights": {"scope": "full"}}, "take scope linear"),
+        ({"es": "low-rank", "evolution_strategy": {"subspaces": 2}}, "no published meaning"),
+        ({"weights": {"scope": "none"}}, "take es off"),
+        ({"weights": {"scope": "("}}, "regular expression"),
+        ({"model": "http://localhost/v1", "es": "dense"}, "take es off"),
+        ({"model": "http://localhost/v1", "engine": "torch"}, "drop it"),
+        ({"tensor_parallel": 2}, "add --engine vllm"),
+        ({"evolution_strategy": {"sigma": float("nan")}}, "finite"),
+        ({"evolution_strategy": {"alpha": float("inf")}}, "finite"),
+    ],
+)
+def test_choices_that_do_not_go_together_say_what_would(values, text):
+    """One line that names what came and what to do instead, without a dump of the configuration."""
+    with pytest.raises(ConfigError, match=text) as caught:
+        make_config({"budget": 100, **values})
+    assert "\n" not in str(caught.value)
+    assert "'budget'" not in str(caught.value)
+
+
+def test_defaults_follow_from_choices():
+    """An address is an endpoint with a frozen model, whatever its case; low rank brings its rank and its scope."""
+    served = make_config({"budget": 10, "model": "HTTP://localhost:8000/v1#m"})
+    low_rank = make_config({"budget": 10, "es": "low-rank"})
+    assert served.es == "off"
+    assert (low_rank.evolution_strategy.rank, low_rank.weights.scope) == (1, "linear")

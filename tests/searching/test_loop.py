@@ -85,6 +85,22 @@ def test_members_of_a_case_share_parents_and_no_sampling_seed(harness):
     assert len({request.seed for request in run.engine.requests}) == len(run.engine.requests)
 
 
+def test_common_seeds_are_shared_by_members_and_by_nobody_else(harness):
+    """Members of a case share their sampling seed; without members, and at sigma 0, every completion has its own."""
+    run = harness(budget=200, seeds="common", evolution_strategy={"members": 5, "children": 2})
+    evolve(run.search)
+    by_step = defaultdict(list)
+    for request in run.engine.requests:
+        by_step[request.id.rpartition(".")[0], request.member is not None].append(request)
+    shared = [requests for (_, has_members), requests in by_step.items() if has_members]
+    assert shared
+    for requests in shared:
+        assert len({request.seed for request in requests}) == len(requests) // 5
+        assert len({(request.seed, request.member) for request in requests}) == len(requests)
+    own = [request.seed for (_, has_members), requests in by_step.items() if not has_members for request in requests]
+    assert len(set(own)) == len(own) > 0
+
+
 def test_independent_parents_are_drawn_for_every_child(harness):
     """The published rule gives each direction a parent of its own."""
     run = harness(budget=190, parents="independent")

@@ -677,7 +677,7 @@ def test_a_search_asks_a_server(tiny_server, tiny_problem, tmp_path, monkeypatch
         opened.append(open_endpoint(model, patience=QUICK))
         return opened[-1]
 
-    monkeypatch.setattr(endpoint, "open_endpoint", open_quickly)
+    monkeypatch.setattr("coevo.engines.endpoint.engine.open_endpoint", open_quickly)
     works = tiny_server.script
     tiny_server.script = lambda number, body: works(number, body) if number < 15 else refusal(500, "out of memory")
     options = {"model": f"{tiny_server.url}#tiny", "seed": 3, "workers": 1, "compare": False}
