@@ -25,6 +25,16 @@ MUCH_SWALLOWED = 0.2
 
 
 @dataclass(frozen=True, slots=True)
+class TensorFacts:
+    """One tensor: its name, its shape, what it does, and whether the scope lets it move."""
+
+    name: str
+    shape: tuple[int, ...]
+    role: Role
+    moves: bool
+
+
+@dataclass(frozen=True, slots=True)
 class RoleFacts:
     """The tensors of one role.
 
@@ -79,6 +89,7 @@ class Inspection:
         moving_tensors: How many those are.
         sigma: Standard deviation of a member's noise, in weight units.
         roles: Facts by role, only of roles there are.
+        tensor_list: Every tensor, in checkpoint order.
         memory: Needs by update rule and restore mode.
         warnings: What is allowed but unwise, one sentence each.
     """
@@ -93,6 +104,7 @@ class Inspection:
     moving_tensors: int
     sigma: float
     roles: tuple[RoleFacts, ...]
+    tensor_list: tuple[TensorFacts, ...]
     memory: tuple[MemoryNeed, ...]
     warnings: tuple[str, ...]
 
@@ -128,6 +140,7 @@ def inspect_model(folder: ModelFolder, *, scope: str = "full", sigma: float, sub
     tensors = {name: info for name, info in folder.tensors.items() if name != duplicate}
     names = names_in_scope(scope, {name: info.shape for name, info in tensors.items()})
     facts = _role_facts(tensors, set(names), sigma)
+    by_role = roles({name: info.shape for name, info in tensors.items()})
     return Inspection(
         architecture=next(iter(folder.config.get("architectures") or ()), "unknown"),
         served_by="lean decoder" if lean_shape(folder) is not None else "transformers",
@@ -139,6 +152,7 @@ def inspect_model(folder: ModelFolder, *, scope: str = "full", sigma: float, sub
         moving_tensors=len(names),
         sigma=sigma,
         roles=facts,
+        tensor_list=tuple(TensorFacts(n, info.shape, by_role[n], n in set(names)) for n, info in tensors.items()),
         memory=memory_needs(
             folder.dtype,
             parameters=sum(info.size for info in tensors.values()),

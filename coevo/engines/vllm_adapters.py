@@ -106,6 +106,7 @@ class Adapters:
             try:
                 self._engine.add_lora(asked)
             except Exception as error:  # whatever vLLM or the model's layers raise
+                self._engine.remove_lora(number)  # one that was taken half-way would keep its slot
                 reason = " ".join(str(error).split())[:300]
                 raise ModelError(
                     f"expected vLLM to take a low-rank member as an adapter, got {type(error).__name__}: {reason}; "

@@ -11,13 +11,16 @@ import sys
 from pathlib import Path
 
 from coevo.engines.loading import inspect_folder
-from coevo.engines.policy import WeightPolicy
+from coevo.engines.policy import WeightPolicy, check_rank
 from coevo.engines.vllm_config import VllmOptions, require_supported
 from coevo.engines.worker_engine import WorkerEngine
 from coevo.engines.worker_process import WorkerSpec
 from coevo.errors import ConfigError
 
 INTERPRETER = "COEVO_VLLM_PYTHON"
+
+_ANY_RANK = sys.maxsize
+"""Members above the rank of the adapters are served like dense ones, by weights that move."""
 
 
 class VllmEngine(WorkerEngine):
@@ -33,7 +36,8 @@ class VllmEngine(WorkerEngine):
 
     Raises:
         ModelError: If the folder cannot be served. What only shows when vLLM loads it, shows at the first call.
-        ConfigError: If COEVO_VLLM_PYTHON names no interpreter.
+        ConfigError: If COEVO_VLLM_PYTHON names no interpreter, or low-rank members are to share a batch while the scope
+            is not that of the matrices.
     """
 
     def __init__(
@@ -49,11 +53,13 @@ class VllmEngine(WorkerEngine):
         require_supported(inspect_folder(model))
         named = {name: value for name, value in (("rank", rank), ("members", members)) if value is not None}
         chosen = VllmOptions.model_validate({**(options or VllmOptions()).model_dump(), **named})
+        kept = policy or WeightPolicy()
+        check_rank(chosen.rank, kept)
         values = {
             "path": str(model.resolve()),
             "chat": chat,
             "options": chosen.model_dump(),
-            "policy": (policy or WeightPolicy()).model_dump(),
+            "policy": kept.model_dump(),
         }
         super().__init__(
             WorkerSpec(
@@ -64,6 +70,7 @@ class VllmEngine(WorkerEngine):
                 environment=chosen.environment(),
             ),
             workers=1,
+            rank=_ANY_RANK,
         )
 
 

@@ -23,11 +23,11 @@ from torch import Tensor
 
 from coevo.block import Block, matrix_shape
 from coevo.engines import vllm_map, wire
-from coevo.engines.cells import STORAGE, to_storage
 from coevo.engines.checkpoint import TensorInfo
 from coevo.engines.loading import inspect_folder
 from coevo.engines.policy import WeightPolicy
-from coevo.engines.torch_cells import block_cells
+from coevo.engines.storage import STORAGE, to_storage
+from coevo.engines.torch_cells import block_cells, storage_name
 from coevo.engines.vllm_config import require_plain
 from coevo.engines.vllm_live import keep_weights_live, require_live, without_adapters
 from coevo.engines.vllm_map import Placed, tied_names
@@ -174,7 +174,7 @@ def _nudge(shard: Shard, placed: Placed, member: Member | None) -> None:
     from coevo.noise import perturb
 
     served = _served(shard, placed)
-    stored = STORAGE[str(served.dtype).removeprefix("torch.")]
+    stored = STORAGE[storage_name(served.dtype)]
     values = shard.tensors[placed.block.tensor].read_block(placed.block)
     out = to_storage(values, stored)
     if member is not None:

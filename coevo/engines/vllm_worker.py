@@ -20,8 +20,7 @@ from typing import Any, Literal
 
 from coevo.engines import wire
 from coevo.engines.loading import inspect_folder
-from coevo.engines.policy import WeightPolicy
-from coevo.engines.scope import roles
+from coevo.engines.policy import WeightPolicy, check_rank
 from coevo.engines.tokens import Codec, end_tokens, make_codec
 from coevo.engines.vllm_adapters import Adapters, split_by_members
 from coevo.engines.vllm_canary import Table, require_adapting, require_moving
@@ -180,34 +179,23 @@ def serve_model(path: Path, *, chat: bool, options: VllmOptions, policy: WeightP
     Raises:
         ModelError: If vLLM is not installed, the model or its low-rank members cannot be served exactly, or the scope
             is empty.
+        ConfigError: If there are to be low-rank members and the scope is not that of the matrices.
     """
+    check_rank(options.rank, policy)
     folder = inspect_folder(path)
     require_supported(folder)
     ends = end_tokens(folder)
     llm = start_vllm(folder, options)
     shards = Shards(llm.collective_rpc, folder, policy, threads, has_adapters=options.rank > 0)
-    adapters = make_adapters(llm, shards, options) if options.rank else None
+    adapters = None
+    if options.rank:
+        adapters = Adapters(llm.llm_engine, shards.movable, rank=options.rank, slots=options.members)
     if options.is_probed:
         look = make_look(llm)
         require_moving(shards.parameters, shards.nudge, look)
         if adapters is not None:
             require_adapting(shards.movable, shards.nudge, look, partial(_look_with, adapters, look))
     return VllmModel(llm, shards, make_codec(folder, ends, chat=chat), ends, adapters)
-
-
-def make_adapters(llm: Any, shards: Shards, options: VllmOptions) -> Adapters:
-    """The adapters of a model that was started with some.
-
-    Raises:
-        ModelError: If other tensors than matrices of the blocks move, which no product of two factors does.
-    """
-    strange = [name for name, role in roles(shards.movable).items() if role != "linear"]
-    if strange:
-        raise ModelError(
-            f"expected low-rank members to move matrices of the blocks alone, got {strange[0]!r} in scope; "
-            "set the scope to linear"
-        )
-    return Adapters(llm.llm_engine, shards.movable, rank=options.rank, slots=options.members)
 
 
 def _look_with(adapters: Adapters, look: Callable[..., Table], member: Member, tensor: str) -> Table:

@@ -28,7 +28,7 @@ def test_a_device_serves_the_bits_of_the_host(tmp_path):
     )
     assert done.returncode == 0, done.stderr[-2000:]
     found = json.loads(done.stdout)
-    assert len(found) == 8 * (1 + 4 + 2 * 2 + 1)
+    assert len(found) == 8 * (1 + 5 + 3 * 2 + 1)
     assert [what for what, agree in found if not agree] == []
 
 

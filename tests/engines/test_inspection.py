@@ -128,6 +128,14 @@ def test_memory_by_rule_and_mode(storage, rule, backups):
     assert needs[rule, "copy"].disk == 0
 
 
+def test_every_tensor_is_listed(tiny_llama):
+    """The list names each tensor with its role, and says which of them move."""
+    listed = looked_at(tiny_llama, scope="linear").tensor_list
+    assert [facts.name for facts in listed] == list(inspect_folder(tiny_llama).tensors)
+    assert {facts.role for facts in listed if facts.moves} == {"linear"}
+    assert {facts.role for facts in listed if not facts.moves} == {"embedding", "norm"}
+
+
 def test_the_memory_told_is_the_memory_taken(tiny_llama):
     """What a served model keeps beside its weights is the number of the table."""
     from coevo.engines.cells import whole_cells

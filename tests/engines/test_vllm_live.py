@@ -6,7 +6,7 @@ from types import ModuleType, SimpleNamespace
 import pytest
 import torch
 
-from coevo.engines.vllm_live import keep_weights_live, require_live
+from coevo.engines.vllm_live import keep_weights_live, require_live, without_adapters
 from coevo.errors import ModelError
 
 OPS, UTILS, USER = "vllm._custom_ops", "vllm.model_executor.layers.utils", "vllm.model_executor.layers.linear"
@@ -86,3 +86,26 @@ def test_other_devices_keep_their_kernels(vllm):
     keep_weights_live()
     assert modules[OPS]._supports_onednn is True
     assert modules[UTILS].dispatch_cpu_unquantized_gemm is pack
+
+
+class Wrapped(torch.nn.Module):
+    """A layer as vLLM wraps it for adapters."""
+
+    def __init__(self, layer):
+        super().__init__()
+        self.base_layer = layer
+
+
+def test_wrapped_layers_are_back_in_their_places_for_a_time():
+    """The loader finds parameters by their own names, in the same memory, also of a layer in two places."""
+    layer = torch.nn.Linear(3, 2)
+    wrapped = Wrapped(layer)
+    model = torch.nn.ModuleDict({"a": torch.nn.ModuleDict({"x": wrapped}), "b": torch.nn.ModuleDict({"y": wrapped})})
+    assert "a.x.base_layer.weight" in dict(model.named_parameters())
+    with without_adapters(model):
+        names = [name for name, _ in model.named_parameters(remove_duplicate=False)]
+        assert names == ["a.x.weight", "a.x.bias", "b.y.weight", "b.y.bias"]
+        assert model["b"]["y"] is layer
+    with pytest.raises(KeyError), without_adapters(model):
+        raise KeyError
+    assert model["a"]["x"] is model["b"]["y"] is wrapped

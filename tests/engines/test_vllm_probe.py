@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from coevo.engines.cells import BFLOAT16, to_storage
 from coevo.engines.checkpoint import read_headers, write_checkpoint
+from coevo.engines.storage import BFLOAT16, to_storage
 from coevo.engines.vllm_map import Catalogue, assign_owners
 from coevo.engines.vllm_probe import read_map, served_parameters
 from coevo.errors import ModelError
@@ -98,7 +98,7 @@ def checkpoint(request, tmp_path):
     arrays |= {n: rng.normal(0, 0.1, shape).astype(np.float32) for n, shape in SHAPES.items() if len(shape) > 1}
     if request.param == "BF16":
         arrays = {name: to_storage(array.reshape(1, -1), BFLOAT16) for name, array in arrays.items()}
-    write_checkpoint(tmp_path / "model.safetensors", arrays, SHAPES, request.param)
+    write_checkpoint(tmp_path / "model.safetensors", arrays, SHAPES)
     return read_headers(tmp_path)
 
 

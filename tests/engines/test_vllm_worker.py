@@ -1,6 +1,5 @@
 """The vLLM engine around vLLM, with a stand-in for it: what is asked, how answers and refusals are read."""
 
-import json
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -11,8 +10,7 @@ import pytest
 from coevo.engines import wire
 from coevo.engines.loading import EMBEDDED_FOLDER, inspect_folder
 from coevo.engines.policy import WeightPolicy
-from coevo.engines.vllm_canary import require_moving
-from coevo.engines.vllm_config import VllmOptions, require_plain, require_supported, share_cores
+from coevo.engines.vllm_config import VllmOptions
 from coevo.engines.vllm_engine import VllmEngine
 from coevo.engines.vllm_shards import Shards
 from coevo.engines.vllm_worker import VllmModel, salt_of
@@ -39,13 +37,15 @@ class Llm:
 
     def __init__(self, tokens: Sequence[int] = (65, 66, END), context: int = 20) -> None:
         self.tokens, self.asked, self.busy, self.resets, self.is_reset = tokens, [], False, 0, True
+        self.adapters = []
         self.logprobs = [-1.0] * len(tokens)
         config = SimpleNamespace(model_config=SimpleNamespace(max_model_len=context))
         self.llm_engine = SimpleNamespace(vllm_config=config, has_unfinished_requests=lambda: self.busy)
 
-    def generate(self, prompts, parameters, use_tqdm):
+    def generate(self, prompts, parameters, use_tqdm, lora_request):
         """As `vllm.LLM.generate`."""
         self.asked += list(zip(prompts, parameters, strict=True))
+        self.adapters.append(lora_request)
         tables = [{token: SimpleNamespace(logprob=p)} for token, p in zip(self.tokens, self.logprobs, strict=True)]
         answer = SimpleNamespace(token_ids=self.tokens, logprobs=tables, cumulative_logprob=sum(self.logprobs))
         return [SimpleNamespace(outputs=[answer]) for _ in prompts]
@@ -94,6 +94,73 @@ def test_requests_reach_vllm_member_by_member(make_requests, member):
     assert [prompt["cache_salt"] for prompt, _ in llm.asked] == [salt_of(0, each) for each in moves.seen for _ in "ab"]
     assert answered.keys() == {request.id for request in requests}
     assert {(answer.text, answer.finish, answer.num_tokens) for answer in answered.values()} == {("AB", "stop", 3)}
+
+
+class Held:
+    """Adapters that are only remembered; see `coevo.engines.vllm_adapters.Adapters`."""
+
+    def __init__(self, slots=2, rank=1) -> None:
+        self.slots, self.rank, self.held, self.releases = slots, rank, [], 0
+
+    def serves(self, member):
+        """See `Adapters`."""
+        return 0 < member.rank <= self.rank
+
+    def hold(self, members):
+        """See `Adapters`."""
+        self.held.append(list(members))
+        return {member: member.identity for member in members}
+
+    def release(self):
+        """See `Adapters`."""
+        self.releases += 1
+
+
+def low_rank(member, rank=1):
+    """A member of the same direction with noise of a rank."""
+    return replace(member, rank=rank)
+
+
+def test_low_rank_members_share_the_batch_of_the_base(make_requests, member):
+    """One call for both halves of a pair and the base, each with its adapter and a salt of its own; no weights move."""
+    llm, moves, held = Llm(), Moves(), Held()
+    plus, minus = low_rank(member()), low_rank(member(sign=-1))
+    answered = answers(VllmModel(llm, moves, Codec(), (END,), held), make_requests(6, (plus, None, minus)))
+    assert moves.seen == [None]
+    assert held.held == [[plus, minus]]
+    assert llm.adapters == [[plus.identity, None, minus.identity] * 2]
+    assert [prompt["cache_salt"] for prompt, _ in llm.asked] == [salt_of(0, each) for each in (plus, None, minus)] * 2
+    assert len(answered) == 6
+
+
+def test_members_without_an_adapter_are_served_one_after_another(make_requests, member):
+    """Dense members, ranks too high, and all of them where there are no adapters."""
+    asked = [low_rank(member()), member(), low_rank(member(), 2), None]
+    llm, moves = Llm(), Moves()
+    answers(VllmModel(llm, moves, Codec(), (END,), Held()), make_requests(4, asked))
+    assert moves.seen == [None, member(), low_rank(member(), 2)]
+    assert llm.adapters == [[member().identity, None], None, None]
+    llm, moves = Llm(), Moves()
+    answers(VllmModel(llm, moves, Codec(), (END,)), make_requests(4, asked))
+    assert moves.seen == asked
+    assert llm.adapters == [None] * 4
+
+
+def test_more_members_than_slots_take_turns(make_requests, member):
+    """Each batch has as many members as there are slots; the base goes with the first one."""
+    llm, held = Llm(), Held(slots=2)
+    low = [low_rank(member(direction=direction)) for direction in range(3)]
+    answered = answers(VllmModel(llm, Moves(), Codec(), (END,), held), make_requests(8, (*low, None)))
+    assert held.held == [low[:2], low[2:]]
+    assert [len(adapters) for adapters in llm.adapters] == [6, 2]
+    assert len(answered) == 8
+
+
+def test_an_update_releases_adapters():
+    """What was a member of the weights before is none of those after."""
+    held = Held()
+    VllmModel(Llm(), Moves(), Codec(), (END,), held).commit([wire.pack_update(UPDATE)])
+    assert held.releases == 1
 
 
 def test_sampling_is_handed_on(make_requests):
@@ -188,44 +255,6 @@ def test_every_state_of_the_weights_has_its_salt(member):
     assert len(set(salts)) == len(salts)
 
 
-class Dial:
-    """A model of two parameters, one of which may be a shadow; answers what it holds."""
-
-    def __init__(self, dead: str = "", sticks: bool = False) -> None:
-        self.values, self.dead, self.sticks = {"a": 0, "b": 0}, dead, sticks
-
-    def nudge(self, tensors, member):
-        """See `Shards.nudge`."""
-        for name in tensors:
-            if name != self.dead and not (self.sticks and member is None):
-                self.values[name] = 0 if member is None else 1 + member.direction
-
-    def look(self):
-        """What the model says."""
-        return tuple(self.values.values())
-
-
-def test_live_parameters_pass_the_canary():
-    """Every one is moved and put back."""
-    dial = Dial()
-    require_moving({"p": ["a"], "q": ["b"]}, dial.nudge, dial.look)
-    assert dial.values == {"a": 0, "b": 0}
-
-
-def test_a_shadow_is_told_by_the_canary():
-    """P1, P2: a parameter that does not count is refused by name."""
-    dial = Dial(dead="b")
-    with pytest.raises(ModelError, match="served parameter 'q'"):
-        require_moving({"p": ["a"], "q": ["b"]}, dial.nudge, dial.look)
-
-
-def test_a_parameter_that_is_not_put_back_is_told_by_the_canary():
-    """P6: a trace of the check itself would be a trace in the run."""
-    dial = Dial(sticks=True)
-    with pytest.raises(ModelError, match="same log-probabilities"):
-        require_moving({"p": ["a"], "q": ["b"]}, dial.nudge, dial.look)
-
-
 @pytest.mark.parametrize(("answer", "kind"), [("error", ModelError), ("failure", RuntimeError)])
 def test_a_ranks_error_is_raised_here(answer, kind):
     """P21: an error crosses vLLM's processes as an answer, and is raised as what it was."""
@@ -235,58 +264,6 @@ def test_a_ranks_error_is_raised_here(answer, kind):
             inspect_folder(EMBEDDED_FOLDER),
             WeightPolicy(),
         )
-
-
-def test_latent_attention_is_refused(make_model):
-    """P2: vLLM serves products of such weights, wherever the configuration says so."""
-    for changes in ({"kv_lora_rank": 8}, {"text_config": {"kv_lora_rank": 8}}):
-        with pytest.raises(ModelError, match="kv_lora_rank"):
-            VllmEngine(make_model(**changes), chat=False)
-    require_supported(inspect_folder(make_model()))
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"quantization": "fp8"}, "'fp8'"),
-        ({"lora_config": object()}, "enable_lora"),
-        ({"speculative_config": object()}, "speculation"),
-    ],
-)
-def test_servers_that_add_to_the_weights_are_refused(changes, message):
-    """P2, P19: quantised weights, adapters and draft models do not move with the weights."""
-    plain = {"quantization": None, "lora_config": None, "speculative_config": None}
-    make = lambda values: SimpleNamespace(  # noqa: E731
-        model_config=SimpleNamespace(quantization=values["quantization"]),
-        **{key: values[key] for key in ("lora_config", "speculative_config")},
-    )
-    require_plain(make(plain))
-    with pytest.raises(ModelError, match=message):
-        require_plain(make(plain | changes))
-
-
-def test_cores_are_shared_evenly(monkeypatch):
-    """P31: each part gets cores of its own; a single part is left to vLLM."""
-    monkeypatch.setattr("os.sched_getaffinity", lambda _: {4, 5, 6, 7, 9})
-    assert [share_cores(parts) for parts in (1, 2, 3)] == ["auto", "4,5|6,7", "4|5|6"]
-    monkeypatch.setattr("os.sched_getaffinity", lambda _: {0})
-    assert share_cores(2) == "auto"
-
-
-def test_options_are_told_to_vllm():
-    """Served type, context and memory as chosen; caching on, no tokenizer, no code of the model's."""
-    folder = inspect_folder(EMBEDDED_FOLDER)
-    told = VllmOptions(context=100, cache_gb=0.5, tensor_parallel=2).engine_arguments(folder, is_cpu=False)
-    assert told["dtype"] == "float32"
-    assert (told["max_model_len"], told["kv_cache_memory_bytes"], told["tensor_parallel_size"]) == (100, 2**29, 2)
-    assert told["enable_prefix_caching"]
-    assert told["skip_tokenizer_init"]
-    assert not told["trust_remote_code"]
-    assert [VllmOptions().engine_arguments(folder, is_cpu=cpu)["enforce_eager"] for cpu in (True, False)] == [
-        True,
-        False,
-    ]
-    json.dumps(VllmOptions().model_dump(mode="json"))
 
 
 @pytest.mark.slow
@@ -305,3 +282,11 @@ def test_an_interpreter_that_is_not_there_is_said(monkeypatch):
     monkeypatch.setenv("COEVO_VLLM_PYTHON", "no-such-python")
     with pytest.raises(ConfigError, match="no-such-python"):
         VllmEngine(EMBEDDED_FOLDER, chat=False)
+
+
+def test_low_rank_members_need_the_scope_of_matrices():
+    """An adapter could not follow an update of norms and embeddings; said before anything is started."""
+    with pytest.raises(ConfigError, match="scope linear"):
+        VllmEngine(EMBEDDED_FOLDER, chat=False, policy=WeightPolicy(scope="full"), rank=1)
+    with pytest.raises(ConfigError, match="scope linear"):
+        VllmEngine(EMBEDDED_FOLDER, chat=False, options=VllmOptions(rank=1))

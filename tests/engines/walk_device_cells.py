@@ -5,6 +5,7 @@ Prints a JSON list of [what, whether both agree].
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -26,8 +27,13 @@ MEMBERS = [
     Member(9, 1, 1, -1, 0.3, Partition(2, "element"), 1),
     None,
     Member(9, 1, 2, 1, 0.3, Partition(3, "tile"), 2),
+    Member(9, 1, 2, -1, 0.3, rank=2),
 ]
-UPDATES = [Update(9, 1, (0, 1), (0.1, -0.2)), Update(9, 2, (0, 3), (0.1, 0.3), Partition(2, "tile"), (1, 0))]
+UPDATES = [
+    Update(9, 1, (0, 1), (0.1, -0.2)),
+    Update(9, 2, (0, 3), (0.1, 0.3), Partition(2, "tile"), (1, 0)),
+    Update(9, 3, (0, 1), (0.1, -0.2), rank=2),
+]
 
 
 def bits(tensors):
@@ -35,10 +41,19 @@ def bits(tensors):
     return [host_view(tensor).tobytes() for tensor in tensors]
 
 
+def halves(block):
+    """Two column shards of a matrix, as tensor-parallel parts have them; a vector whole."""
+    if block.rows == 1:
+        return [block]
+    cut = block.cols // 3
+    return [replace(block, cols=cut), replace(block, col=cut, cols=block.cols - cut)]
+
+
 def walk(folder: Path, dtype: torch.dtype, policy: WeightPolicy):
     """Compare after every move."""
     tensors = read_headers(folder)
-    blocks = [Block.whole(name, info.shape) for name, info in tensors.items()]
+    whole = [Block.whole(name, info.shape) for name, info in tensors.items()]
+    blocks = [shard for block in whole for shard in halves(block)]
     near, far = ([torch.empty(block.rows, block.cols, dtype=dtype) for block in blocks] for _ in range(2))
     host_policy = policy.model_copy(update={"restore": "copy"})
     served = [Served(block, host_view(tensor)) for block, tensor in zip(blocks, near, strict=True)]

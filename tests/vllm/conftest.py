@@ -17,10 +17,10 @@ import pytest
 
 import coevo
 from coevo.engines import wire
-from coevo.engines.cells import BFLOAT16, to_storage
 from coevo.engines.checkpoint import write_checkpoint
 from coevo.engines.loading import EMBEDDED_FOLDER
 from coevo.engines.policy import WeightPolicy
+from coevo.engines.storage import BFLOAT16, to_storage
 from coevo.engines.torch_worker import serve_model
 from coevo.engines.vllm_engine import INTERPRETER
 from coevo.interfaces import Member, Partition, Update
@@ -85,7 +85,7 @@ def qwen(tmp_path_factory: pytest.TempPathFactory) -> Path:
     rng, shapes = np.random.default_rng(5), qwen_shapes()
     arrays = {name: rng.normal("norm" in name, 0.1, shape).astype(np.float32) for name, shape in shapes.items()}
     bits = {name: to_storage(array.reshape(1, -1), BFLOAT16) for name, array in arrays.items()}
-    write_checkpoint(folder / "model.safetensors", bits, shapes, "BF16")
+    write_checkpoint(folder / "model.safetensors", bits, shapes)
     return folder
 
 
