@@ -73,10 +73,12 @@ def _holding_weights(config: SearchConfig, folder: ModelFolder) -> Engine:
     rank = config.evolution_strategy.rank
     policy = config.weights if config.es != "off" else config.weights.model_copy(update={"scope": FROZEN})
     if config.engine == "vllm":
-        from coevo.engines.vllm_config import VllmOptions
-        from coevo.engines.vllm_engine import VllmEngine
+        from coevo.engines.vllm.config import VllmOptions
+        from coevo.engines.vllm.engine import VllmEngine
 
-        options = VllmOptions(tensor_parallel=config.tensor_parallel)
+        options = VllmOptions(
+            tensor_parallel=config.tensor_parallel, rank=rank, members=config.evolution_strategy.members
+        )
         return VllmEngine(folder.path, chat=chat, options=options, policy=policy)
     from coevo.engines.torch_engine import TorchEngine
 

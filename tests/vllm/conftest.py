@@ -22,8 +22,8 @@ from coevo.engines.loading import EMBEDDED_FOLDER
 from coevo.engines.policy import WeightPolicy
 from coevo.engines.storage import BFLOAT16, to_storage
 from coevo.engines.torch_worker import serve_model
-from coevo.engines.vllm_engine import INTERPRETER
-from coevo.interfaces import Member, Partition, Update
+from coevo.engines.vllm.engine import INTERPRETER
+from coevo.interfaces import Member, Partition, Update, UpdateRule
 
 ROOT = Path(coevo.__file__).parents[1]
 SIGMA = 0.02
@@ -58,9 +58,10 @@ QWEN: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Served:
-    """A model folder, what was seen of it in vLLM, and where it was exported after ten updates."""
+    """A model folder, its policy, what was seen of it in vLLM, and where it was exported after the updates."""
 
     path: Path
+    policy: WeightPolicy
     facts: dict[str, Any]
     export: Path
 
@@ -110,15 +111,16 @@ def qwen_shapes() -> dict[str, tuple[int, ...]]:
 def serve_in_vllm(vllm_python: str, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Served]:
     """Serves a model in a given number of parts, with adapters of a rank or none, and returns what was seen."""
 
-    def serve(path: Path, parts: int, rank: int = 0) -> Served:
+    def serve(path: Path, parts: int, rank: int = 0, rule: UpdateRule = "master") -> Served:
         folder = tmp_path_factory.mktemp("vllm")
+        policy = WeightPolicy(scope="linear" if rank else "full", update_rule=rule)
         spec = {
             "path": str(path),
             "root": str(ROOT),
             "export": str(folder / "export"),
             "sigma": SIGMA,
             "updates": [wire.pack_update(update) for update in (low_rank_updates(rank) if rank else UPDATES)],
-            "policy": WeightPolicy(scope="linear" if rank else "full").model_dump(),
+            "policy": policy.model_dump(),
             "options": {"tensor_parallel": parts, "cache_gb": 0.25, "rows": 8, "rank": rank, "members": SLOTS},
         }
         (folder / "spec.json").write_text(json.dumps(spec))
@@ -128,7 +130,7 @@ def serve_in_vllm(vllm_python: str, tmp_path_factory: pytest.TempPathFactory) ->
         with (folder / "log").open("w") as log:
             code = subprocess.run(command, env=environment, stdout=log, stderr=log, timeout=550).returncode
         assert code == 0, (folder / "log").read_text()[-4000:]
-        return Served(path, json.loads((folder / "facts.json").read_text()), folder / "export")
+        return Served(path, policy, json.loads((folder / "facts.json").read_text()), folder / "export")
 
     return serve
 
@@ -149,10 +151,9 @@ def torch_history(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., tup
     """The same updates in the engine `torch`: fingerprints from the first on, and the exported file."""
     known: dict[Any, tuple[list[int], bytes]] = {}
 
-    def history(path: Path, updates: list[Update], scope: str = "full") -> tuple[list[int], bytes]:
-        key = path, tuple(updates), scope
+    def history(path: Path, updates: list[Update], policy: WeightPolicy) -> tuple[list[int], bytes]:
+        key = path, tuple(updates), policy
         if key not in known:
-            policy = WeightPolicy(scope=scope)
             model = serve_model(path, chat=False, device="cpu", threads=1, policy=policy)
             fingerprints = [model.fingerprint()]
             for update in updates:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from coevo.engines import wire
 from coevo.engines.policy import WeightPolicy
-from coevo.engines.vllm_config import VllmOptions
+from coevo.engines.vllm.config import VllmOptions
 from coevo.errors import ModelError
 from coevo.interfaces import Member, Request, Sampling
 
@@ -99,7 +99,7 @@ def failure(act):
 
 def names(model):
     """P21: names that the extension adds to vLLM's worker class."""
-    from coevo.engines.vllm_extension import WeightsExtension
+    from coevo.engines.vllm.extension import WeightsExtension
 
     return [name for name in vars(WeightsExtension) if not name.startswith("__")]
 
@@ -109,8 +109,8 @@ def main(spec, facts):
     options = VllmOptions.model_validate(spec["options"])
     os.environ.update(options.environment())
     os.environ["PYTHONPATH"] = spec["root"]
-    from coevo.engines.vllm_start import make_look
-    from coevo.engines.vllm_worker import serve_model
+    from coevo.engines.vllm.start import make_look
+    from coevo.engines.vllm.worker import serve_model
 
     policy = WeightPolicy.model_validate(spec["policy"])
     model = serve_model(Path(spec["path"]), chat=False, options=options, policy=policy)

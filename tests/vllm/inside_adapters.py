@@ -14,7 +14,7 @@ from inside import LONG, describe
 
 from coevo.engines import wire
 from coevo.engines.policy import WeightPolicy
-from coevo.engines.vllm_config import VllmOptions
+from coevo.engines.vllm.config import VllmOptions
 from coevo.interfaces import Member, Request, Sampling
 
 SHORT = "n = 5"
@@ -76,8 +76,8 @@ def main(spec, facts):
     options = VllmOptions.model_validate(spec["options"])
     os.environ.update(options.environment())
     os.environ["PYTHONPATH"] = spec["root"]
-    from coevo.engines.vllm_start import make_look
-    from coevo.engines.vllm_worker import serve_model
+    from coevo.engines.vllm.start import make_look
+    from coevo.engines.vllm.worker import serve_model
 
     policy = WeightPolicy.model_validate(spec["policy"])
     model = serve_model(Path(spec["path"]), chat=False, options=options, policy=policy)

@@ -10,8 +10,8 @@ import pytest
 
 from coevo.engines.loading import EMBEDDED_FOLDER, inspect_folder
 from coevo.engines.policy import WeightPolicy
-from coevo.engines.vllm_config import VllmOptions
-from coevo.engines.vllm_engine import VllmEngine
+from coevo.engines.vllm.config import VllmOptions
+from coevo.engines.vllm.engine import VllmEngine
 from coevo.interfaces import Member, Request, Sampling
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
@@ -129,7 +129,7 @@ def test_other_members_are_served_by_moved_weights(configuration, rank, vllm_sig
 
 def test_weights_are_those_of_the_engine_torch(configuration, rank, torch_history, make_low_rank_updates):
     """P10, P11: beneath adapters the weights move in place: the same fingerprints and the same export."""
-    fingerprints, exported = torch_history(configuration.path, make_low_rank_updates(rank), "linear")
+    fingerprints, exported = torch_history(configuration.path, make_low_rank_updates(rank), configuration.policy)
     assert [configuration.facts["fingerprint"], *configuration.facts["history"]] == fingerprints
     assert (configuration.export / "model.safetensors").read_bytes() == exported
     moved = configuration.facts["moved"]["answers"][0]["logprobs"]
@@ -154,5 +154,5 @@ def test_the_engine_answers_and_learns(vllm_python, torch_history, make_low_rank
         assert first == {answer.request_id: answer for answer in engine.generate(requests)}
         assert first.keys() == {request.id for request in requests}
         assert len({answer.text for answer in first.values()}) > 2
-        fingerprints, _ = torch_history(EMBEDDED_FOLDER, make_low_rank_updates(1), "linear")
+        fingerprints, _ = torch_history(EMBEDDED_FOLDER, make_low_rank_updates(1), WeightPolicy(scope="linear"))
         assert engine.commit(make_low_rank_updates(1)[0]) == fingerprints[1]

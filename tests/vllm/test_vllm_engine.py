@@ -6,7 +6,8 @@ Each configuration is started once (`inside.py` looks at it from within) and hel
 import pytest
 
 from coevo.engines.loading import EMBEDDED_FOLDER, inspect_folder
-from coevo.engines.vllm_engine import VllmEngine
+from coevo.engines.policy import WeightPolicy
+from coevo.engines.vllm.engine import VllmEngine
 from coevo.interfaces import Member, Request, Sampling
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
@@ -18,7 +19,9 @@ CONFIGURATIONS = [("embedded", 1), ("embedded", 2), ("qwen", 1), ("qwen", 2)]
 def configuration(request, qwen, serve_in_vllm):
     """One model in one number of parts, as vLLM serves it."""
     name, parts = request.param
-    return serve_in_vllm(EMBEDDED_FOLDER if name == "embedded" else qwen, parts)
+    if name == "embedded":
+        return serve_in_vllm(EMBEDDED_FOLDER, parts)
+    return serve_in_vllm(qwen, parts, rule="stochastic")
 
 
 def test_every_tensor_counts(configuration):
@@ -65,7 +68,7 @@ def test_an_update_is_not_applied_twice(configuration):
 
 def test_weights_are_those_of_the_engine_torch(configuration, torch_history, vllm_updates):
     """P10, P11, P12: after each of ten updates the same fingerprint, and the same export, in however many parts."""
-    fingerprints, exported = torch_history(configuration.path, vllm_updates)
+    fingerprints, exported = torch_history(configuration.path, vllm_updates, configuration.policy)
     assert [configuration.facts["fingerprint"], *configuration.facts["history"]] == fingerprints
     assert (configuration.export / "model.safetensors").read_bytes() == exported
     assert (configuration.export / "config.json").read_bytes() == (configuration.path / "config.json").read_bytes()
@@ -117,7 +120,7 @@ def test_the_engine_answers_and_learns(vllm_python, torch_history, vllm_updates)
         assert first.keys() == {request.id for request in requests}
         assert (first["long"].text, first["long"].finish, first["long"].num_tokens) == ("", "length", 0)
         assert len({first[request.id].text for request in requests}) > 2
-        fingerprints, _ = torch_history(EMBEDDED_FOLDER, vllm_updates)
+        fingerprints, _ = torch_history(EMBEDDED_FOLDER, vllm_updates, WeightPolicy())
         assert engine.fingerprint() == fingerprints[0]
         assert engine.commit(vllm_updates[0]) == fingerprints[1]
         (pid,) = engine.worker_pids

@@ -12,9 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coevo.block import Block
-from coevo.engines import vllm_adapters
 from coevo.engines.checkpoint import read_headers
-from coevo.engines.vllm_adapters import Adapters, split_by_members, write_adapter
+from coevo.engines.vllm.adapters import Adapters, _scratch, split_by_members, write_adapter
 from coevo.errors import ModelError
 from coevo.interfaces import Member, Partition, Request
 from coevo.noise import perturb
@@ -165,9 +164,9 @@ def test_what_no_adapter_can_be_is_served_otherwise(adapters):
 def test_files_go_where_there_is_room(monkeypatch, tmp_path):
     """Into memory if it takes an adapter, and otherwise where temporary files go."""
     for memory, free, expected in ((tmp_path, 10**6, tmp_path), (tmp_path, 10, None), (tmp_path / "none", 10**6, None)):
-        monkeypatch.setattr(vllm_adapters, "_MEMORY", memory)
+        monkeypatch.setattr("coevo.engines.vllm.adapters._MEMORY", memory)
         monkeypatch.setattr("shutil.disk_usage", lambda _, free=free: SimpleNamespace(free=free))
-        assert vllm_adapters._scratch(2, SHAPES) == expected
+        assert _scratch(2, SHAPES) == expected
 
 
 @given(st.lists(st.one_of(st.none(), st.integers(0, 5)), min_size=1), st.integers(1, 4))

@@ -7,8 +7,8 @@ from itertools import count
 from typing import Any
 
 from coevo.engines.loading import ModelFolder
-from coevo.engines.vllm_canary import Table
-from coevo.engines.vllm_config import VllmOptions, require_adaptable
+from coevo.engines.vllm.canary import Table
+from coevo.engines.vllm.config import VllmOptions, require_adaptable
 from coevo.errors import ModelError
 
 _CANARY_TOKENS = 8
@@ -40,7 +40,7 @@ def start_vllm(folder: ModelFolder, options: VllmOptions) -> Any:
 
 
 def make_look(llm: Any) -> Callable[..., Table]:
-    """What `coevo.engines.vllm_canary` watches: the likeliest continuations of a fixed prompt, computed afresh.
+    """What `coevo.engines.vllm.canary` watches: the likeliest continuations of a fixed prompt, computed afresh.
 
     The function that is returned takes vLLM's request of an adapter, or nothing.
     """

@@ -2,7 +2,7 @@
 
 import pytest
 
-from coevo.engines.vllm_canary import distance, require_adapting, require_moving
+from coevo.engines.vllm.canary import distance, require_adapting, require_moving
 from coevo.errors import ModelError
 
 

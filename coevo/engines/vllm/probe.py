@@ -17,7 +17,7 @@ from torch import Tensor
 
 from coevo.block import Block, matrix_shape
 from coevo.engines.checkpoint import TensorInfo
-from coevo.engines.vllm_map import UNCOVERED, Catalogue, Coordinates, Placed, merge_rows, merge_vector
+from coevo.engines.vllm.map import UNCOVERED, Catalogue, Coordinates, Placed, merge_rows, merge_vector
 from coevo.errors import ModelError
 
 Load = Callable[[Iterable[tuple[str, Tensor]]], Any]

@@ -10,10 +10,10 @@ import pytest
 from coevo.engines import wire
 from coevo.engines.loading import EMBEDDED_FOLDER, inspect_folder
 from coevo.engines.policy import WeightPolicy
-from coevo.engines.vllm_config import VllmOptions
-from coevo.engines.vllm_engine import VllmEngine
-from coevo.engines.vllm_shards import Shards
-from coevo.engines.vllm_worker import VllmModel, salt_of
+from coevo.engines.vllm.config import VllmOptions
+from coevo.engines.vllm.engine import VllmEngine
+from coevo.engines.vllm.shards import Shards
+from coevo.engines.vllm.worker import VllmModel, salt_of
 from coevo.errors import ConfigError, ModelError
 from coevo.interfaces import Member, Partition, Update
 
@@ -97,7 +97,7 @@ def test_requests_reach_vllm_member_by_member(make_requests, member):
 
 
 class Held:
-    """Adapters that are only remembered; see `coevo.engines.vllm_adapters.Adapters`."""
+    """Adapters that are only remembered; see `coevo.engines.vllm.adapters.Adapters`."""
 
     def __init__(self, slots=2, rank=1) -> None:
         self.slots, self.rank, self.held, self.releases = slots, rank, [], 0

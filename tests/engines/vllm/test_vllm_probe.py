@@ -6,8 +6,8 @@ import torch
 
 from coevo.engines.checkpoint import read_headers, write_checkpoint
 from coevo.engines.storage import BFLOAT16, to_storage
-from coevo.engines.vllm_map import Catalogue, assign_owners
-from coevo.engines.vllm_probe import read_map, served_parameters
+from coevo.engines.vllm.map import Catalogue, assign_owners
+from coevo.engines.vllm.probe import read_map, served_parameters
 from coevo.errors import ModelError
 
 WIDTH, HEIGHT, KEYS, VOCABULARY = 8, 12, 4, 10

@@ -6,8 +6,8 @@ from types import SimpleNamespace
 import pytest
 
 from coevo.engines.loading import EMBEDDED_FOLDER, inspect_folder
-from coevo.engines.vllm_config import VllmOptions, require_adaptable, require_plain, require_supported, share_cores
-from coevo.engines.vllm_engine import VllmEngine
+from coevo.engines.vllm.config import VllmOptions, require_adaptable, require_plain, require_supported, share_cores
+from coevo.engines.vllm.engine import VllmEngine
 from coevo.errors import ModelError
 
 

@@ -1,9 +1,9 @@
 """A worker process whose model is served by vLLM, under whatever interpreter has vLLM.
 
-Weights move inside vLLM's own processes (`coevo.engines.vllm_extension`); this one schedules. Members never share
+Weights move inside vLLM's own processes (`coevo.engines.vllm.extension`); this one schedules. Members never share
 cached keys and values: every prompt carries a salt that names the member and the version of the weights, and an update
 empties the cache. Nothing is in flight when weights move, because answers are collected before anything else is done.
-Low-rank members need no weights that move: they answer beside the base, in its batch (`coevo.engines.vllm_adapters`).
+Low-rank members need no weights that move: they answer beside the base, in its batch (`coevo.engines.vllm.adapters`).
 
 vLLM draws with its own generators (on the CPU from the lower 32 bits of a seed), so texts differ from those of the
 other engines, and in the last bits of the logits they may depend on what else is in the batch; the weights never do.
@@ -22,11 +22,11 @@ from coevo.engines import wire
 from coevo.engines.loading import inspect_folder
 from coevo.engines.policy import WeightPolicy, check_rank
 from coevo.engines.tokens import Codec, end_tokens, make_codec
-from coevo.engines.vllm_adapters import Adapters, split_by_members
-from coevo.engines.vllm_canary import Table, require_adapting, require_moving
-from coevo.engines.vllm_config import VllmOptions, require_supported
-from coevo.engines.vllm_shards import Shards
-from coevo.engines.vllm_start import make_look, start_vllm
+from coevo.engines.vllm.adapters import Adapters, split_by_members
+from coevo.engines.vllm.canary import Table, require_adapting, require_moving
+from coevo.engines.vllm.config import VllmOptions, require_supported
+from coevo.engines.vllm.shards import Shards
+from coevo.engines.vllm.start import make_look, start_vllm
 from coevo.engines.worker import serve
 from coevo.errors import ModelError
 from coevo.interfaces import Completion, Member, Request
@@ -217,7 +217,6 @@ def main(
         threads: See `serve_model`.
     """
     chosen, kept = VllmOptions.model_validate(options), WeightPolicy.model_validate(policy)
-    os.environ.update(chosen.environment())
-    root = str(Path(__file__).resolve().parents[2])
+    root = str(Path(__file__).resolve().parents[3])
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [os.environ.get("PYTHONPATH"), root]))
     serve(descriptor, lambda: serve_model(Path(path), chat=chat, options=chosen, policy=kept, threads=threads))

@@ -10,7 +10,7 @@ from coevo.engines.loading import ModelFolder
 from coevo.engines.scope import names_in_scope
 from coevo.errors import ModelError
 
-EXTENSION = "coevo.engines.vllm_extension.WeightsExtension"
+EXTENSION = "coevo.engines.vllm.extension.WeightsExtension"
 
 _ADAPTER_RANKS = (1, 8, 16, 32, 64, 128, 256, 320, 512)
 """What vLLM allows as the highest rank of adapters; those of lower rank are padded by it with zeros."""

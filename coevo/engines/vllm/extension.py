@@ -22,16 +22,17 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from coevo.block import Block, matrix_shape
-from coevo.engines import vllm_map, wire
+from coevo.engines import wire
 from coevo.engines.checkpoint import TensorInfo
 from coevo.engines.loading import inspect_folder
 from coevo.engines.policy import WeightPolicy
 from coevo.engines.storage import STORAGE, to_storage
 from coevo.engines.torch_cells import block_cells, storage_name
-from coevo.engines.vllm_config import require_plain
-from coevo.engines.vllm_live import keep_weights_live, require_live, without_adapters
-from coevo.engines.vllm_map import Placed, tied_names
-from coevo.engines.vllm_probe import read_map, served_parameters
+from coevo.engines.vllm import map as vllm_map
+from coevo.engines.vllm.config import require_plain
+from coevo.engines.vllm.live import keep_weights_live, require_live, without_adapters
+from coevo.engines.vllm.map import Placed, tied_names
+from coevo.engines.vllm.probe import read_map, served_parameters
 from coevo.engines.weights import Weights
 from coevo.errors import CoevoError
 from coevo.interfaces import Member

@@ -6,7 +6,7 @@ from types import ModuleType, SimpleNamespace
 import pytest
 import torch
 
-from coevo.engines.vllm_live import keep_weights_live, require_live, without_adapters
+from coevo.engines.vllm.live import keep_weights_live, require_live, without_adapters
 from coevo.errors import ModelError
 
 OPS, UTILS, USER = "vllm._custom_ops", "vllm.model_executor.layers.utils", "vllm.model_executor.layers.linear"

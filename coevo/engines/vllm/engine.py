@@ -12,7 +12,7 @@ from pathlib import Path
 
 from coevo.engines.loading import inspect_folder
 from coevo.engines.policy import WeightPolicy, check_rank
-from coevo.engines.vllm_config import VllmOptions, require_supported
+from coevo.engines.vllm.config import VllmOptions, require_supported
 from coevo.engines.worker_engine import WorkerEngine
 from coevo.engines.worker_process import WorkerSpec
 from coevo.errors import ConfigError
@@ -60,10 +60,11 @@ class VllmEngine(WorkerEngine):
             "chat": chat,
             "options": chosen.model_dump(),
             "policy": kept.model_dump(),
+            "threads": max(1, len(os.sched_getaffinity(0)) // chosen.tensor_parallel),
         }
         super().__init__(
             WorkerSpec(
-                "coevo.engines.vllm_worker",
+                "coevo.engines.vllm.worker",
                 values,
                 model.resolve(),
                 python=interpreter(),

@@ -14,12 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coevo.block import Block
-from coevo.engines import vllm_map, wire
+from coevo.engines import wire
 from coevo.engines.exporting import export_folder
 from coevo.engines.loading import ModelFolder
 from coevo.engines.policy import WeightPolicy
 from coevo.engines.scope import names_in_scope
-from coevo.engines.vllm_map import Catalogue, assign_owners
+from coevo.engines.vllm import map as vllm_map
+from coevo.engines.vllm.map import Catalogue, assign_owners
 from coevo.errors import ModelError
 from coevo.interfaces import Member, Update
 

@@ -24,7 +24,7 @@ import numpy as np
 
 from coevo.engines.checkpoint import FloatArray, write_checkpoint
 from coevo.engines.low_rank import member_scale
-from coevo.engines.vllm_config import module_suffixes
+from coevo.engines.vllm.config import module_suffixes
 from coevo.errors import ModelError
 from coevo.interfaces import Member, Request
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coevo.block import Block, matrix_shape
-from coevo.engines.vllm_map import (
+from coevo.engines.vllm.map import (
     UNCOVERED,
     Catalogue,
     Placed,
