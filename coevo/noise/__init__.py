@@ -6,7 +6,7 @@ imported where weights are moved and nowhere else. `oracle` states the same func
 """
 
 from coevo.noise.fields import factors
-from coevo.noise.fingerprint import fingerprint, fingerprint_part
+from coevo.noise.fingerprint import fingerprint_part
 from coevo.noise.keys import direction_key, rounding_key, subspace_key, tensor_key
 from coevo.noise.members import normals, perturb
 from coevo.noise.rounding import copy_rounded
@@ -18,7 +18,6 @@ __all__ = [
     "copy_rounded",
     "direction_key",
     "factors",
-    "fingerprint",
     "fingerprint_part",
     "normals",
     "perturb",

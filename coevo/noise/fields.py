@@ -1,65 +1,68 @@
-"""What a kernel has to know about the noise of a rectangle, from the values that cross the contracts."""
+"""What a kernel has to know about the noise of a rectangle, from the values that cross the contracts.
+
+A model has many small tensors, and a member or an update meets all of them, so what depends on the block alone and
+what depends on the step alone is kept for the next call. Both are pure functions of frozen values.
+"""
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 
 from coevo.block import Block, matrix_shape
 from coevo.interfaces import Member, Update
-from coevo.noise.arrays import is_gapless
-from coevo.noise.compiled import Floats
-from coevo.noise.formats import Cells
-from coevo.noise.kernels import Field, Noise, write_normals
+from coevo.noise.compiled import Floats, Plain
+from coevo.noise.kernels import Field, Noise, write_run
 from coevo.noise.keys import direction_key, tensor_key
-from coevo.noise.subspaces import check_subspace, cut_of
+from coevo.noise.subspaces import Cut, check_subspace, cut_of
 from coevo.noise.table import normal_table
 from coevo.noise.walking import Grid
 
 PANEL = 512
 """Columns that low-rank noise takes at a time, down all rows: their factors stay in the second-level cache."""
 
+_DENSE = np.zeros((0, 0, 0), np.float32)
+"""In the place of either factor where there are none."""
 
-def field_of_member(block: Block, member: Member) -> Field:
+_TOO_LARGE = 2.0**128 - 2.0**103
+"""The least number that fp32 rounds to infinity."""
+
+
+def field_of_member(block: Block, member: Member, *strides: int) -> Field:
     """The noise of one member, multiplied by sign · sigma.
+
+    Args:
+        block: Where the elements lie in their tensor.
+        member: The member.
+        strides: Elements from one row to the next in each array at work. Where none has a gap, a rectangle that has
+            none in its tensor is one long row; low-rank noise needs its rows.
 
     Raises:
         ValueError: If a number of the member is out of its range.
     """
-    if member.sign not in (1, -1):
-        raise ValueError(f"a member's sign must be 1 or -1, got {member.sign}")
-    coefficients = _finite_fp32("sigma", (member.sign * member.sigma,))
-    step = Update(
-        member.run_key,
-        member.step,
-        (member.direction,),
-        (member.sigma,),
-        member.partition,
-        (member.subspace,) if member.partition is not None else (),
-        member.rank,
-    )
-    if member.partition is None:
-        check_subspace(member.subspace, None)
-    return _field(block, step, coefficients)
+    # A cache takes -0.0 for 0.0, but the sign of zero is in the bits of the result.
+    step = _step_of_member(member, math.copysign(1.0, member.sigma) < 0.0)
+    return _field(block, *step, member.rank, strides)
 
 
-def field_of_update(block: Block, update: Update) -> Field:
-    """The noise of an update's directions, each multiplied by its coefficient.
+def field_of_update(block: Block, update: Update, *strides: int) -> Field:
+    """The noise of an update's directions, each multiplied by its coefficient; see `field_of_member`.
 
     Raises:
         ValueError: If the update is not complete or one of its numbers is out of its range.
     """
-    count, wanted = len(update.directions), 0 if update.partition is None else len(update.directions)
-    if len(update.coefficients) != count:
-        raise ValueError(f"expected one coefficient per direction, got {len(update.coefficients)} for {count}")
-    if len(update.subspaces) != wanted:
-        raise ValueError(f"expected {wanted} subspaces for {count} directions, got {len(update.subspaces)}")
-    return _field(block, update, _finite_fp32("coefficients", update.coefficients))
+    return _field(block, *_step_of_update(update), update.rank, strides)
 
 
-def field_of_normals(block: Block, run_key: int, step: int, direction: int) -> Field:
-    """The noise of one direction."""
-    return _field(block, Update(run_key, step, (direction,), (1.0,)), np.ones(1, np.float32))
+def field_of_normals(block: Block, run_key: int, step: int, direction: int, *strides: int) -> Field:
+    """The noise of one direction; see `field_of_member`."""
+    return field_of_member(block, Member(run_key, step, direction, 1, 1.0), *strides)
+
+
+def plain(field: Field) -> Plain:
+    """A field as a kernel takes it."""
+    return tuple(field.grid), tuple(field.noise), tuple(field.cut)
 
 
 def factors(tensor: str, shape: tuple[int, ...], member: Member) -> tuple[Floats, Floats]:
@@ -80,17 +83,45 @@ def factors(tensor: str, shape: tuple[int, ...], member: Member) -> tuple[Floats
     if member.rank < 1:
         raise ValueError(f"factors need a rank of at least 1, got {member.rank}")
     rows, cols = matrix_shape(shape)
-    stream = (member.run_key, member.step, member.direction)
-    left = _factor(f"{tensor}#A", rows, slice(0, rows), member.rank, stream)
-    return left, _factor(f"{tensor}#B", cols, slice(0, cols), member.rank, stream)
+    key = np.uint64(direction_key(member.run_key, member.step, member.direction))
+    return _factor(f"{tensor}#A", 0, rows, member.rank, key), _factor(f"{tensor}#B", 0, cols, member.rank, key)
 
 
-def _field(block: Block, step: Update, coefficients: Floats) -> Field:
+def _field(block: Block, noise: Noise, cut: Cut, rank: int, strides: tuple[int, ...]) -> Field:
+    if rank:
+        left, right = _factors_of_block(block, noise, rank)
+        noise = noise._replace(left=left, right=right)
+    return Field(_grid(block, rank > 0, strides.count(block.cols) < len(strides)), noise, cut)
+
+
+@lru_cache(maxsize=64)
+def _step_of_member(member: Member, is_negative: bool) -> tuple[Noise, Cut]:
+    """What a member's noise is in any block; `is_negative` only tells two members apart."""
+    if member.sign not in (1, -1):
+        raise ValueError(f"a member's sign must be 1 or -1, got {member.sign}")
+    if member.partition is None:
+        check_subspace(member.subspace, None)
+    subspaces = (member.subspace,) if member.partition is not None else ()
+    coefficients = _finite_fp32("sigma", (member.sign * member.sigma,))
+    directions = (member.direction,)
+    step = Update(member.run_key, member.step, directions, (), member.partition, subspaces, member.rank)
+    return _step(step, coefficients)
+
+
+@lru_cache(maxsize=8)
+def _step_of_update(update: Update) -> tuple[Noise, Cut]:
+    """What an update's noise is in any block; the sign of a coefficient of zero is lost in a sum that starts at 0."""
+    count, wanted = len(update.directions), 0 if update.partition is None else len(update.directions)
+    if len(update.coefficients) != count:
+        raise ValueError(f"expected one coefficient per direction, got {len(update.coefficients)} for {count}")
+    if len(update.subspaces) != wanted:
+        raise ValueError(f"expected {wanted} subspaces for {count} directions, got {len(update.subspaces)}")
+    return _step(update, _finite_fp32("coefficients", update.coefficients))
+
+
+def _step(step: Update, coefficients: Floats) -> tuple[Noise, Cut]:
     if step.rank < 0:
         raise ValueError(f"a rank must not be negative, got {step.rank}")
-    tensor = tensor_key(block.tensor)
-    if math.prod(block.shape) > 2**64:
-        raise ValueError(f"a tensor may have 2^64 elements, got the shape {block.shape} of {block.tensor!r}")
     cut = cut_of(step.run_key, step.step, step.partition)
     subspaces = np.zeros(len(coefficients), np.int64)
     for k, subspace in enumerate(step.subspaces):
@@ -99,61 +130,46 @@ def _field(block: Block, step: Update, coefficients: Floats) -> Field:
     is_moved = np.zeros(int(cut.parts), np.bool_)
     is_moved[subspaces] = True
     keys = np.array([direction_key(step.run_key, step.step, d) for d in step.directions], np.uint64)
-    left, right = _factors_of_block(block, step)
+    for kept in (keys, coefficients, subspaces, is_moved):
+        kept.setflags(write=False)
     root = np.float32(1.0 / math.sqrt(step.rank or 1))
-    noise = Noise(normal_table(), keys, coefficients, subspaces, is_moved, left, right, root)
-    return Field(_grid(block, tensor, step.rank), noise, cut)
+    return Noise(normal_table(), keys, coefficients, subspaces, is_moved, _DENSE, _DENSE, root), cut
 
 
-def _grid(block: Block, tensor: int, rank: int) -> Grid:
-    """A width is of no use to a single row, and may not fit into 64 bits."""
-    width = block.width if block.rows > 1 else 0
+@lru_cache(maxsize=1024)
+def _grid(block: Block, is_low_rank: bool, has_gaps: bool) -> Grid:
+    """How to walk a rectangle. A width is of no use to a single row, and may not fit into 64 bits."""
+    if math.prod(block.shape) > 2**64:
+        raise ValueError(f"a tensor may have 2^64 elements, got the shape {block.shape} of {block.tensor!r}")
+    is_row = block.is_contiguous and not has_gaps and not is_low_rank
+    rows, cols = (1, block.size) if is_row else (block.rows, block.cols)
     return Grid(
-        np.int64(block.rows),
-        np.int64(block.cols),
+        np.int64(rows),
+        np.int64(cols),
         np.uint64(block.start if block.size else 0),
-        np.uint64(width),
-        np.uint64(tensor),
-        np.int64(PANEL if rank else block.cols or 1),
+        np.uint64(block.width if rows > 1 else 0),
+        np.uint64(tensor_key(block.tensor)),
+        np.int64(PANEL if is_low_rank else cols or 1),
     )
 
 
-def fitted(field: Field, block: Block, *arrays: Cells) -> Field:
-    """The field as one long row where that is the same for these arrays; low-rank noise needs the rows."""
-    if field.noise.right.shape[1] or not is_gapless(block, *(int(cells.stride) for cells in arrays)):
-        return field
-    return field._replace(grid=flattened(field.grid))
-
-
-def flattened(grid: Grid) -> Grid:
-    """The same elements as one row, for a rectangle without gaps in its tensor and in memory."""
-    size = int(grid.rows) * int(grid.cols)
-    return grid._replace(rows=np.int64(1), cols=np.int64(size), panel=np.int64(size or 1))
-
-
-def _factors_of_block(block: Block, step: Update) -> tuple[Floats, Floats]:
-    count, rank = len(step.directions), step.rank
-    left, right = np.zeros((count, block.rows, rank), np.float32), np.zeros((count, rank, block.cols), np.float32)
-    rows, cols = matrix_shape(block.shape)
-    down, across = slice(block.row, block.row + block.rows), slice(block.col, block.col + block.cols)
-    for k, direction in enumerate(step.directions if rank else ()):
-        stream = (step.run_key, step.step, direction)
-        left[k] = _factor(f"{block.tensor}#A", rows, down, rank, stream)
-        right[k] = _factor(f"{block.tensor}#B", cols, across, rank, stream).T
+def _factors_of_block(block: Block, noise: Noise, rank: int) -> tuple[Floats, Floats]:
+    count = len(noise.keys)
+    left, right = np.empty((count, block.rows, rank), np.float32), np.empty((count, rank, block.cols), np.float32)
+    for k, key in enumerate(noise.keys):
+        left[k] = _factor(f"{block.tensor}#A", block.row, block.rows, rank, key)
+        right[k] = _factor(f"{block.tensor}#B", block.col, block.cols, rank, key).T
     return left, right
 
 
-def _factor(tensor: str, height: int, part: slice, rank: int, stream: tuple[int, int, int]) -> Floats:
-    block = Block(tensor, (height, rank), part.start, 0, part.stop - part.start, rank)
-    out = np.empty((block.rows, rank), np.float32)
-    field = field_of_normals(block, *stream)
-    write_normals(out.reshape(1, -1), field._replace(grid=flattened(field.grid)))
+def _factor(tensor: str, first: int, count: int, rank: int, key: np.uint64) -> Floats:
+    """Rows first, …, first + count - 1 of a factor of `rank` columns."""
+    out = np.empty((count, rank), np.float32)
+    write_run(out.reshape(-1), normal_table(), key, np.uint64(tensor_key(tensor)), np.uint64(first * rank))
     return out
 
 
 def _finite_fp32(label: str, values: Sequence[float]) -> Floats:
-    with np.errstate(over="ignore"):
-        rounded = np.asarray(values, np.float64).astype(np.float32)
-    if not np.isfinite(rounded).all():
+    if not all(abs(value) < _TOO_LARGE for value in values):
         raise ValueError(f"{label} must be finite in fp32, got {list(values)}")
-    return rounded
+    return np.array(values, np.float32)

@@ -7,7 +7,7 @@ guards against drift and mistakes, not against an adversary.
 """
 
 import hashlib
-from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -18,19 +18,6 @@ from coevo.noise.arrays import is_gapless, words_of
 from coevo.noise.hashing import sum_of_hashes
 
 _DOMAIN = b"coevo-finger-v1"
-
-
-def fingerprint(tensors: Mapping[str, NDArray[Any]]) -> int:
-    """Fingerprint of whole tensors, in [0, 2⁶⁴); 0 for no elements.
-
-    Args:
-        tensors: Checkpoint name -> array of a 2- or 4-byte type, any shape, read in row-major order (bfloat16 is passed
-            viewed as uint16). The bytes count, not the numbers: -0.0 and 0.0 differ, so do fp16 and fp32.
-
-    Raises:
-        ValueError: If an array has another item size.
-    """
-    return sum(_whole(name, values) for name, values in tensors.items()) % 2**64
 
 
 def fingerprint_part(values: NDArray[Any], block: Block) -> int:
@@ -45,21 +32,17 @@ def fingerprint_part(values: NDArray[Any], block: Block) -> int:
     """
     if values.itemsize not in (2, 4) or values.dtype.kind not in "fiuV":
         raise ValueError(f"a fingerprint needs elements of 2 or 4 bytes, got {values.dtype} in tensor {block.tensor!r}")
-    key = np.uint64(name_key(block.tensor, values.itemsize))
+    words, stride = words_of("values", values, block)
+    words.setflags(write=False)
     if not block.size:
         return 0
-    words, stride = words_of("values", values, block)
-    words.flags.writeable = False
     rows, cols = (1, block.size) if is_gapless(block, stride) else (block.rows, block.cols)
+    key = np.uint64(name_key(block.tensor, values.itemsize))
     place = (key, np.uint64(block.start), np.uint64(block.width if rows > 1 else 0))
     return int(sum_of_hashes(words, stride, rows, cols, place))
 
 
-def _whole(name: str, values: NDArray[Any]) -> int:
-    block = Block.whole(name, values.shape)
-    return fingerprint_part(np.ascontiguousarray(values).reshape(block.rows, block.cols), block)
-
-
+@lru_cache(maxsize=1024)
 def name_key(name: str, itemsize: int) -> int:
     """64-bit key of a tensor's hashes: blake2b of its name and the bytes per element."""
     message = bytes([itemsize]) + name.encode()

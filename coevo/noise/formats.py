@@ -14,7 +14,7 @@ from coevo.noise.compiled import Bits, Count, Floats, Lanes, kernel
 FP32, BF16, FP16 = 0, 1, 2
 
 
-class Cells(NamedTuple):
+class Elements(NamedTuple):
     """Elements in memory: [r, c] has the bits words[r · stride + c], of type `kind`."""
 
     words: Bits
@@ -23,7 +23,7 @@ class Cells(NamedTuple):
 
 
 @kernel
-def shift(out: Cells, to: Count, base: Cells, start: Count, delta: Floats) -> None:
+def shift(out: Elements, to: Count, base: Elements, start: Count, delta: Floats) -> None:
     """Element to + i of `out` := element start + i of `base` plus delta[i], one fp32 sum, rounded to nearest."""
     count = delta.shape[0]
     target, source = out.words[to : to + count], base.words[start : start + count]
@@ -43,12 +43,12 @@ def shift(out: Cells, to: Count, base: Cells, start: Count, delta: Floats) -> No
 
 
 @kernel
-def shift_at_random(cells: Cells, start: Count, delta: Floats, lanes: Lanes) -> None:
-    """Element start + i of bfloat16 cells := itself plus delta[i], rounded by the random bits of lane i."""
-    target = cells.words[start : start + delta.shape[0]]
+def shift_at_random(weights: Elements, start: Count, delta: Floats, lanes: Lanes) -> None:
+    """Element start + i of bfloat16 weights := itself plus delta[i], rounded by the random bits of lane i."""
+    target = weights.words[start : start + delta.shape[0]]
     for i in range(delta.shape[0]):
         bits = plus(np.uint32(np.uint32(target[i]) << np.uint32(16)), delta[i])
-        target[i] = cut(bits, np.uint32(lanes[i]))
+        target[i] = upper_half(bits, np.uint32(lanes[i]))
 
 
 @kernel
@@ -60,11 +60,11 @@ def plus(bits: np.uint32, delta: np.float32) -> np.uint32:
 @kernel
 def nearest(bits: np.uint32) -> np.uint32:
     """Bits of an fp32 number to bits of the nearest bfloat16."""
-    return cut(bits, np.uint32(np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1))))
+    return upper_half(bits, np.uint32(np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1))))
 
 
 @kernel
-def cut(bits: np.uint32, carry: np.uint32) -> np.uint32:
+def upper_half(bits: np.uint32, carry: np.uint32) -> np.uint32:
     """The upper half of bits + carry; infinities stay, as their lower half is 0."""
     rounded = np.uint32(bits + carry) >> np.uint32(16)
     return np.uint32(0x7FC0) if (bits & np.uint32(0x7FFFFFFF)) > np.uint32(0x7F800000) else np.uint32(rounded)

@@ -4,6 +4,8 @@ A kernel walks its rectangle in chunks of at most 2,048 elements whose scratch s
 full-size noise array never exists. Every product and every sum is one IEEE fp32 operation. Arguments are checked by
 the callers. The interpreter lock is released, so several threads may work on different rectangles; the result cannot
 depend on how a tensor was cut.
+
+What Python calls takes its `Elements`, `Field` and `Rounding` as plain tuples of the same contents.
 """
 
 from typing import NamedTuple
@@ -11,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from coevo.noise.compiled import Count, Floats, Lanes, Words, kernel
-from coevo.noise.formats import Cells, shift, shift_at_random
+from coevo.noise.compiled import Count, Floats, Lanes, Plain, Words, kernel
+from coevo.noise.formats import Elements, shift, shift_at_random
 from coevo.noise.philox import CHUNK, fill_lanes, look_up
 from coevo.noise.subspaces import EACH, Cut, fill_subspaces, subspace_of_chunk
 from coevo.noise.walking import Chunk, Grid, chunk_after, chunk_at
@@ -95,23 +97,43 @@ def fill_epsilon(epsilon: Floats, words: Words, field: Field, k: Count, chunk: C
 
 
 @kernel
-def write_normals(out: Floats, field: Field) -> None:
-    """out[r, c] := ε of direction 0."""
-    words = np.empty(CHUNK // 2, np.uint32)
+def named(field: Plain) -> Field:
+    """The field of a plain tuple."""
+    return Field(Grid(*field[0]), Noise(*field[1]), Cut(*field[2]))
+
+
+@kernel
+def write_run(out: Floats, table: Floats, key: np.uint64, tensor: np.uint64, start: np.uint64) -> None:
+    """out[i] := dense ε at flat index start + i."""
+    words, count = np.empty(CHUNK // 2, np.uint32), np.int64(out.shape[0])
+    grid = Grid(np.int64(1), count, start, np.uint64(0), tensor, max(count, np.int64(1)))
+    chunk = chunk_at(grid, 0, 0)
+    while chunk.length > 0:
+        lanes = fill_lanes(words, key, tensor, chunk.position, chunk.length)
+        look_up(out[chunk.col : chunk.col + chunk.length], table, lanes, np.float32(1.0))
+        chunk = chunk_after(grid, chunk)
+
+
+@kernel
+def write_normals(out: Floats, plain_field: Plain) -> None:
+    """out[r, c] := ε of direction 0; there are no gaps between the rows of `out`."""
+    words, field = np.empty(CHUNK // 2, np.uint32), named(plain_field)
+    flat = out.reshape(out.size)
     chunk = chunk_at(field.grid, 0, 0)
     while chunk.length > 0:
-        fill_epsilon(out[chunk.row, chunk.col : chunk.col + chunk.length], words, field, 0, chunk)
+        first = chunk.row * field.grid.cols + chunk.col
+        fill_epsilon(flat[first : first + chunk.length], words, field, 0, chunk)
         chunk = chunk_after(field.grid, chunk)
 
 
 @kernel
-def write_member(out: Cells, base: Cells, field: Field, keeps: bool) -> None:
-    """Write a perturbed copy of `base`.
+def write_member(target: Plain, source: Plain, plain_field: Plain, keeps: bool) -> None:
+    """Write a perturbed copy of `source`.
 
-    out := round(fl(base + fl(coefficient · ε))) on the subspace of direction 0; elsewhere round(base), which is left
-    out for whole chunks if `out` holds it already (`keeps`).
+    target := round(fl(source + fl(coefficient · ε))) on the subspace of direction 0; elsewhere round(source), which is
+    left out for whole chunks if `target` holds it already (`keeps`).
     """
-    room = scratch()
+    out, base, field, room = Elements(*target), Elements(*source), named(plain_field), scratch()
     chunk = chunk_at(field.grid, 0, 0)
     while chunk.length > 0:
         subspace = subspace_of_chunk(field.cut, field.grid.tensor, chunk.position)
@@ -145,27 +167,27 @@ def fill_displacement(delta: Floats, room: Scratch, field: Field, chunk: Chunk) 
 
 
 @kernel
-def add_directions(cells: Cells, field: Field, rounding: Rounding) -> None:
+def add_directions(moved: Plain, plain_field: Plain, plain_rounding: Plain) -> None:
     """Move weights along a sum of directions.
 
-    cells := round(fl(cells + Σₖ fl(coefficientₖ · εₖ))), the sum in fp32, from 0, in the order given, over the
+    moved := round(fl(moved + Σₖ fl(coefficientₖ · εₖ))), the sum in fp32, from 0, in the order given, over the
     directions whose subspace holds the element; an element that none of them holds stays as it is.
     """
-    room = scratch()
+    weights, field, rounding, room = Elements(*moved), named(plain_field), Rounding(*plain_rounding), scratch()
     chunk = chunk_at(field.grid, 0, 0)
     while chunk.length > 0:
         subspace = subspace_of_chunk(field.cut, field.grid.tensor, chunk.position)
         if subspace == EACH or field.noise.is_moved[subspace]:
-            delta, start = room.delta[: chunk.length], chunk.row * cells.stride + chunk.col
+            delta, start = room.delta[: chunk.length], chunk.row * weights.stride + chunk.col
             if subspace == EACH:
                 sum_by_element(delta, room, field, chunk)
             else:
                 sum_together(delta, room, field, chunk, subspace)
             if rounding.is_random:
                 lanes = fill_lanes(room.words, rounding.key, field.grid.tensor, chunk.position, chunk.length)
-                shift_at_random(cells, start, delta, lanes)
+                shift_at_random(weights, start, delta, lanes)
             else:
-                shift(cells, start, cells, start, delta)
+                shift(weights, start, weights, start, delta)
         chunk = chunk_after(field.grid, chunk)
 
 

@@ -5,6 +5,7 @@ Every purpose has its domain, so that noise, subspaces and rounding of one step 
 
 import hashlib
 import struct
+from functools import lru_cache
 
 _NOISE = b"coevo-noise-v1"
 _SUBSPACES = b"coevo-subsp-v1"
@@ -41,6 +42,7 @@ def rounding_key(run_key: int, step: int) -> int:
     return _stream_key(_ROUNDING, run_key=run_key, step=step)
 
 
+@lru_cache(maxsize=1024)
 def tensor_key(name: str) -> int:
     """Counter half of one tensor, in [0, 2⁶⁴): the first 8 bytes, little-endian, of blake2b of its UTF-8 name.
 
@@ -61,6 +63,7 @@ def require_word(label: str, value: int) -> None:
         raise ValueError(f"{label} must be a whole number in [0, 2^64), got {value}")
 
 
+@lru_cache(maxsize=64)
 def _stream_key(domain: bytes, **numbers: int) -> int:
     for label, value in numbers.items():
         require_word(label, value)

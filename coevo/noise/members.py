@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from coevo.block import Block
 from coevo.interfaces import Member
-from coevo.noise.arrays import cells_of
-from coevo.noise.fields import field_of_member, field_of_normals, fitted
+from coevo.noise.arrays import elements_of
+from coevo.noise.fields import field_of_member, field_of_normals, plain
 from coevo.noise.formats import FP32
 from coevo.noise.kernels import write_member, write_normals
 
@@ -23,7 +23,7 @@ def normals(block: Block, run_key: int, step: int, direction: int) -> NDArray[np
     """
     out = np.empty((block.rows, block.cols), np.float32)
     if block.size:
-        write_normals(out, field_of_normals(block, run_key, step, direction))
+        write_normals(out, plain(field_of_normals(block, run_key, step, direction)))
     return out
 
 
@@ -42,12 +42,12 @@ def perturb(base: NDArray[Any], out: NDArray[Any], block: Block, member: Member)
     Raises:
         ValueError: If arrays or member are not as described.
     """
-    source, target = cells_of("base", base, block), cells_of("out", out, block, is_written=True)
-    if source.kind not in (FP32, target.kind):
+    source, target = elements_of("base", base, block), elements_of("out", out, block, is_written=True)
+    if source[2] not in (FP32, target[2]):
         raise ValueError(f"base must be float32 or, like out, {out.dtype}, got {base.dtype}")
-    is_in_place = base.__array_interface__ == out.__array_interface__
-    if np.may_share_memory(base, out) and not is_in_place:
+    is_shared = np.may_share_memory(base, out)
+    if is_shared and base.__array_interface__ != out.__array_interface__:
         raise ValueError("out must be base itself or share no memory with it; pass another array")
-    field = fitted(field_of_member(block, member), block, source, target)
+    field = field_of_member(block, member, source[1], target[1])
     if block.size:
-        write_member(target, source, field, is_in_place)
+        write_member(target, source, plain(field), is_shared)

@@ -5,7 +5,7 @@ tensor of a few thousand elements is about its limit of use.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -134,15 +134,6 @@ def _bfloat16_numbers(halves: NDArray[np.uint32]) -> NDArray[np.float64]:
         numbers = (halves << np.uint32(16)).view(np.float32).astype(np.float64)
     is_infinite = halves % 0x8000 == 0x7F80
     return np.where(is_infinite, np.where(halves >= 0x8000, -(2.0**128), 2.0**128), numbers)
-
-
-def fingerprint(tensors: Mapping[str, NDArray[Any]]) -> int:
-    """The fingerprint in whole numbers of Python, element by element; see `coevo.noise.fingerprint`."""
-    total = 0
-    for name, values in tensors.items():
-        block = Block.whole(name, values.shape)
-        total += fingerprint_part(values.reshape(block.rows, block.cols), block)
-    return total & _WORD
 
 
 def fingerprint_part(values: NDArray[Any], block: Block) -> int:

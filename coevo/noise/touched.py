@@ -3,6 +3,7 @@
 With subspaces by tile, time and the size of the backup are about 1/K of those of all weights; by element the size is.
 """
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,11 +11,10 @@ from numpy.typing import NDArray
 
 from coevo.block import Block
 from coevo.interfaces import Member
-from coevo.noise.arrays import cells_of
-from coevo.noise.compiled import Bits, Count, Lanes, Words, kernel
-from coevo.noise.fields import field_of_member, fitted
-from coevo.noise.formats import Cells
-from coevo.noise.kernels import Field
+from coevo.noise.arrays import elements_of
+from coevo.noise.compiled import Bits, Count, Lanes, Plain, Words, kernel
+from coevo.noise.fields import field_of_member, plain
+from coevo.noise.kernels import Field, named
 from coevo.noise.philox import CHUNK
 from coevo.noise.subspaces import EACH, fill_subspaces, subspace_of_chunk
 from coevo.noise.walking import Chunk, chunk_after, chunk_at
@@ -34,11 +34,11 @@ def save_touched(weights: NDArray[Any], block: Block, member: Member) -> NDArray
     Raises:
         ValueError: If array or member are not as described.
     """
-    cells, field = _cells_and_field(weights, block, member, is_written=False)
-    saved = np.empty(count_elements(field) if block.size else 0, weights.dtype)
-    if saved.size:
-        save_elements(saved.view(cells.words.dtype), cells, field)
-    return saved
+    words, stride, _ = elements_of("weights", weights, block)
+    field, none = _plain_field(block, member, stride), np.empty(0, words.dtype)
+    saved = np.empty(copy_touched(none, words, stride, field, True), words.dtype)
+    copy_touched(saved, words, stride, field, True)
+    return saved.view(weights.dtype)
 
 
 def restore_touched(weights: NDArray[Any], block: Block, member: Member, saved: NDArray[Any]) -> None:
@@ -51,23 +51,53 @@ def restore_touched(weights: NDArray[Any], block: Block, member: Member, saved: 
         saved: What it returned.
 
     Raises:
-        ValueError: If the backup is of another type or length than this block and member have.
+        ValueError: If the backup is of another type or length than this block and member have. Another length shows
+            only at the end: a part of the weights may have been written by then.
     """
-    cells, field = _cells_and_field(weights, block, member, is_written=True)
-    count = int(count_elements(field)) if block.size else 0
-    if saved.dtype != weights.dtype or saved.shape != (count,) or not saved.flags.c_contiguous:
-        raise ValueError(
-            f"expected a backup of {count} elements of {weights.dtype}, got {saved.shape} of {saved.dtype}"
-        )
-    if count:
-        words = saved.view(cells.words.dtype)
-        words.flags.writeable = False
-        restore_elements(cells, words, field)
+    words, stride, _ = elements_of("weights", weights, block, is_written=True)
+    if saved.dtype != weights.dtype or saved.ndim != 1 or not saved.flags.c_contiguous:
+        raise ValueError(f"expected a backup of {weights.dtype} in one row, got {saved.shape} of {saved.dtype}")
+    source = saved.view(words.dtype)
+    source.setflags(write=False)
+    count = copy_touched(words, source, stride, _plain_field(block, member, stride), False)
+    if count != saved.size:
+        raise ValueError(f"expected a backup of {count} elements, got {saved.size}; load the weights anew")
 
 
-def _cells_and_field(weights: NDArray[Any], block: Block, member: Member, *, is_written: bool) -> tuple[Cells, Field]:
-    cells = cells_of("weights", weights, block, is_written=is_written)
-    return cells, fitted(field_of_member(block, member), block, cells)
+def _plain_field(block: Block, member: Member, stride: int) -> Plain:
+    """The field without low-rank factors: which elements are touched does not depend on the rank."""
+    return plain(field_of_member(block, replace(member, rank=0), stride))
+
+
+@kernel
+def copy_touched(target: Bits, source: Bits, stride: Count, plain_field: Plain, is_saved: bool) -> Count:
+    """Copy the elements in the subspace of direction 0 from weights to a backup, in the order of the walk, or back.
+
+    Args:
+        target: The backup or the weights.
+        source: The weights or the backup.
+        stride: Elements of the weights from one row to the next.
+        plain_field: The field of a member, as a plain tuple.
+        is_saved: Whether the backup is the target.
+
+    Returns:
+        How many elements there are. As many whole chunks of them are copied as the backup has room for.
+    """
+    words, places, field = np.empty(CHUNK // 2, np.uint32), np.empty(CHUNK, np.uint16), named(plain_field)
+    done: Count = 0
+    room = target.shape[0] if is_saved else source.shape[0]
+    chunk = chunk_at(field.grid, 0, 0)
+    while chunk.length > 0:
+        start, count = chunk.row * stride + chunk.col, find_places(places, words, field, chunk)
+        if done + count <= room and is_saved:
+            for i in range(count):
+                target[done + i] = source[start + places[i]]
+        elif done + count <= room:
+            for i in range(count):
+                target[start + places[i]] = source[done + i]
+        done += count
+        chunk = chunk_after(field.grid, chunk)
+    return done
 
 
 @kernel
@@ -88,41 +118,3 @@ def find_places(places: Lanes, words: Words, field: Field, chunk: Chunk) -> Coun
         places[found] = np.uint16(i)
         found += np.int64(subspaces[i] == mine)
     return found
-
-
-@kernel
-def count_elements(field: Field) -> Count:
-    """How many elements lie in the subspace of direction 0."""
-    words, places = np.empty(CHUNK // 2, np.uint32), np.empty(CHUNK, np.uint16)
-    total: Count = 0
-    chunk = chunk_at(field.grid, 0, 0)
-    while chunk.length > 0:
-        total += find_places(places, words, field, chunk)
-        chunk = chunk_after(field.grid, chunk)
-    return total
-
-
-@kernel
-def save_elements(saved: Bits, cells: Cells, field: Field) -> None:
-    """Copy the elements in the subspace of direction 0, in the order of the walk."""
-    words, places, done = np.empty(CHUNK // 2, np.uint32), np.empty(CHUNK, np.uint16), 0
-    chunk = chunk_at(field.grid, 0, 0)
-    while chunk.length > 0:
-        start = chunk.row * cells.stride + chunk.col
-        for i in range(find_places(places, words, field, chunk)):
-            saved[done] = cells.words[start + places[i]]
-            done += 1
-        chunk = chunk_after(field.grid, chunk)
-
-
-@kernel
-def restore_elements(cells: Cells, saved: Bits, field: Field) -> None:
-    """Copy back what `save_elements` has copied."""
-    words, places, done = np.empty(CHUNK // 2, np.uint32), np.empty(CHUNK, np.uint16), 0
-    chunk = chunk_at(field.grid, 0, 0)
-    while chunk.length > 0:
-        start = chunk.row * cells.stride + chunk.col
-        for i in range(find_places(places, words, field, chunk)):
-            cells.words[start + places[i]] = saved[done]
-            done += 1
-        chunk = chunk_after(field.grid, chunk)

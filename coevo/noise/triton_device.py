@@ -98,16 +98,16 @@ def epsilon_at(
 
 
 @triton.jit
-def load(cells, offsets, inside, KIND: tl.constexpr):
+def load(weights, offsets, inside, KIND: tl.constexpr):
     """Weights as fp32; bfloat16 comes as its bits."""
-    values = tl.load(cells + offsets, inside, 0)
+    values = tl.load(weights + offsets, inside, 0)
     if KIND == BF16:
         return (values.to(tl.uint16, bitcast=True).to(tl.uint32) << 16).to(tl.float32, bitcast=True)
     return values.to(tl.float32)
 
 
 @triton.jit
-def store(cells, offsets, inside, values, carry, KIND: tl.constexpr, IS_RANDOM: tl.constexpr):
+def store(weights, offsets, inside, values, carry, KIND: tl.constexpr, IS_RANDOM: tl.constexpr):
     """Round and write: to nearest, or to bfloat16 by the 16 random bits in `carry`."""
     if KIND == BF16:
         bits = values.to(tl.uint32, bitcast=True)
@@ -115,11 +115,11 @@ def store(cells, offsets, inside, values, carry, KIND: tl.constexpr, IS_RANDOM: 
             carry = ((bits >> 16) & 1) + 0x7FFF
         rounded = (bits + carry) >> 16
         rounded = tl.where((bits & 0x7FFFFFFF) > 0x7F800000, 0x7FC0, rounded)
-        tl.store(cells + offsets, rounded.to(tl.uint16).to(tl.int16, bitcast=True), inside)
+        tl.store(weights + offsets, rounded.to(tl.uint16).to(tl.int16, bitcast=True), inside)
     elif KIND == FP16:
-        tl.store(cells + offsets, values.to(tl.float16), inside)
+        tl.store(weights + offsets, values.to(tl.float16), inside)
     else:
-        tl.store(cells + offsets, values, inside)
+        tl.store(weights + offsets, values, inside)
 
 
 @triton.jit(do_not_specialize=["start", "width", "chunks", *_KEYS])
@@ -155,7 +155,7 @@ def write_member(
 
 @triton.jit(do_not_specialize=["start", "width", "chunks", "directions", *_KEYS])
 def add_directions(
-    cells, stride, start, width, cols, chunks, rows, tensor, keys, coefficients, subspaces, is_moved, directions,
+    weights, stride, start, width, cols, chunks, rows, tensor, keys, coefficients, subspaces, is_moved, directions,
     table, left, right, root, cut_key, count, rounding,
     KIND: tl.constexpr, UNIT: tl.constexpr, RANK: tl.constexpr, IS_RANDOM: tl.constexpr,
     IS_ALIGNED: tl.constexpr, COUNTERS: tl.constexpr,
@@ -184,14 +184,14 @@ def add_directions(
                 epsilon = epsilon_at(table, a, b, root, key, name, first, columns, inside, RANK, COUNTERS)
                 moved = total + epsilon * tl.load(coefficients + k)
                 total = tl.where(whose == subspace, moved, total) if UNIT == BY_ELEMENT else moved
-        exact = load(cells, row * stride + columns, inside, KIND)
+        exact = load(weights, row * stride + columns, inside, KIND)
         moved = exact + total
         if UNIT == BY_ELEMENT:
             moved = tl.where(tl.load(is_moved + whose) != 0, moved, exact)
         carry = tl.zeros([8 * COUNTERS], tl.uint32)
         if IS_RANDOM:
             carry = random_bits(unsigned(rounding), name, first, COUNTERS)
-        store(cells, row * stride + columns, inside, moved, carry, KIND, IS_RANDOM)
+        store(weights, row * stride + columns, inside, moved, carry, KIND, IS_RANDOM)
 
 
 @triton.jit(do_not_specialize=["start", "width", "chunks", "key"])

@@ -45,15 +45,6 @@ def normals(block: Block, run_key: int, step: int, direction: int, device: Any =
     return out
 
 
-def factors(tensor: str, shape: tuple[int, ...], member: Member, device: Any = "cuda") -> tuple[Tensor, Tensor]:
-    """A and B of a low-rank member on a device; see `coevo.noise.factors`."""
-    stream = (member.run_key, member.step, member.direction)
-    left, right = (
-        (f"{tensor}#{part}", (size, member.rank)) for part, size in zip("AB", matrix_shape(shape), strict=True)
-    )
-    return normals(Block.whole(*left), *stream, device), normals(Block.whole(*right), *stream, device)
-
-
 def perturb(base: Tensor, out: Tensor, block: Block, member: Member) -> None:
     """Write a member's weights into `out`, which may be `base` itself; see `coevo.noise.perturb`.
 
@@ -100,7 +91,8 @@ def apply_update(weights: Tensor, block: Block, update: Update, rule: UpdateRule
     launch = _Launch(block, field, update.rank, weights)
     noise, device = field.noise, weights.device
     on_device = [
-        torch.from_numpy(values).to(device)
+        # A copy, as what is kept for the next call is read-only.
+        torch.from_numpy(values.copy()).to(device)
         for values in (
             noise.keys.view(np.int64),
             noise.coefficients,
@@ -151,7 +143,8 @@ class _Launch:
         self.rows, self._cols = (1, block.size) if is_row else (block.rows, block.cols)
         self.strides = [block.size if is_row else stride for stride in strides]
         self._device = tensors[0].device
-        start, width = int(field.grid.start), int(field.grid.width) if self.rows > 1 else 0
+        self._start, self._width = block.start, block.width if self.rows > 1 else 0
+        start, width = self._start, self._width
         self.is_aligned = start % 8 == 0 and width % 8 == 0
         group = 8 * COUNTERS
         before = start % group if width % group == 0 else group - 1
@@ -161,8 +154,8 @@ class _Launch:
 
     def numbers(self) -> tuple[int, int, int, int, int]:
         """Start, width, columns, programs per row, tensor key."""
-        grid = self._field.grid
-        return _signed(grid.start), _signed(grid.width), self._cols, self._chunks, _signed(grid.tensor)
+        place = _signed(self._start), _signed(self._width)
+        return *place, self._cols, self._chunks, _signed(self._field.grid.tensor)
 
     def cut(self) -> tuple[int, int]:
         """Key and number of the subspaces."""

@@ -7,10 +7,9 @@ from numpy.typing import NDArray
 
 from coevo.block import Block
 from coevo.interfaces import Update, UpdateRule
-from coevo.noise.arrays import cells_of
-from coevo.noise.fields import field_of_update, fitted
-from coevo.noise.formats import BF16
-from coevo.noise.kernels import Rounding, add_directions
+from coevo.noise.arrays import elements_of
+from coevo.noise.fields import field_of_update, plain
+from coevo.noise.kernels import add_directions
 from coevo.noise.keys import rounding_key
 
 
@@ -32,13 +31,12 @@ def apply_update(weights: NDArray[Any], block: Block, update: Update, rule: Upda
     Raises:
         ValueError: If array, update or rule are not as described.
     """
-    cells = cells_of("weights", weights, block, is_written=True)
+    moved = elements_of("weights", weights, block, is_written=True)
     check_rule(rule, weights.dtype)
-    field = fitted(field_of_update(block, update), block, cells)
-    is_random = rule == "stochastic" and cells.kind == BF16
+    field = field_of_update(block, update, moved[1])
     if block.size and update.directions:
-        rounding = Rounding(np.bool_(is_random), np.uint64(rounding_key(update.run_key, update.step)))
-        add_directions(cells, field, rounding)
+        is_random = rule == "stochastic" and weights.dtype == np.uint16
+        add_directions(moved, plain(field), (is_random, np.uint64(rounding_key(update.run_key, update.step))))
 
 
 def check_rule(rule: UpdateRule, dtype: np.dtype[Any]) -> None:

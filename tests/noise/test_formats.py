@@ -5,7 +5,7 @@ from coevo import noise
 from coevo.block import Block
 from coevo.interfaces import Member
 from coevo.noise import oracle
-from coevo.noise.formats import BF16, Cells, half_to_single, shift_at_random, single_to_half
+from coevo.noise.formats import BF16, Elements, half_to_single, shift_at_random, single_to_half
 
 CASES = [
     ("a tie goes to the even neighbour below", 0x3F808000, 0x3F80),
@@ -81,10 +81,10 @@ def test_a_hundred_steps_of_a_twelfth_of_an_ulp_arrive(sign):
     """100 steps of ±1e-5 move ±0.02 by 1e-3 in the mean of many elements, to four standard errors."""
     count, start = 4000, int(np.float32(sign * 0.02).view(np.uint32) >> 16)
     words, block = np.full(count, start, np.uint16), Block.whole("w", (count,))
-    cells, delta = Cells(words, np.int64(count), np.int64(BF16)), np.full(count, sign * 1e-5, np.float32)
+    weights, delta = Elements(words, np.int64(count), np.int64(BF16)), np.full(count, sign * 1e-5, np.float32)
     for step in range(100):
         lanes = oracle.random_bits(block, noise.rounding_key(1, step))[0].astype(np.uint16)
-        shift_at_random(cells, 0, delta, lanes)
+        shift_at_random(weights, 0, delta, lanes)
     drift = oracle.to_fp32(words).astype(np.float64) - float(oracle.to_fp32(np.array([start], np.uint16))[0])
     assert abs(drift.mean() - sign * 1e-3) < 4 * (100 * 2.0**-13 * 1e-5 / count) ** 0.5
 
@@ -92,8 +92,8 @@ def test_a_hundred_steps_of_a_twelfth_of_an_ulp_arrive(sign):
 def test_random_rounding_leaves_what_bfloat16_holds():
     """Even with all random bits set, infinities and exact numbers stay, and a NaN becomes the quiet NaN."""
     words = np.arange(65536, dtype=np.uint16)
-    cells = Cells(words.copy(), np.int64(65536), np.int64(BF16))
-    shift_at_random(cells, 0, np.full(65536, -0.0, np.float32), np.full(65536, 0xFFFF, np.uint16))
+    weights = Elements(words.copy(), np.int64(65536), np.int64(BF16))
+    shift_at_random(weights, 0, np.full(65536, -0.0, np.float32), np.full(65536, 0xFFFF, np.uint16))
     is_nan = (words & 0x7FFF) > 0x7F80
-    assert (cells.words[~is_nan] == words[~is_nan]).all()
-    assert (cells.words[is_nan] == 0x7FC0).all()
+    assert (weights.words[~is_nan] == words[~is_nan]).all()
+    assert (weights.words[is_nan] == 0x7FC0).all()

@@ -104,6 +104,28 @@ def test_sigma_zero_gives_the_base(weights, whole):
     assert perturbed(base, block, Member(8, 0, 0, 1, 0.0)).tobytes() == base.tobytes()
 
 
+def test_negative_zero_is_not_taken_for_zero(whole):
+    """P28: sigma -0.0 right after 0.0 mirrors the signs of the products, which sums with -0.0 let through."""
+    block, base = whole("w", 500), np.full((1, 500), -0.0, np.float32)
+    for sigma in (0.0, -0.0, 0.0):
+        member = Member(8, 9, 10, 1, sigma)
+        assert perturbed(base, block, member).tobytes() == oracle.perturbed(base, block, member, np.float32).tobytes()
+    negative = np.signbit(perturbed(base, block, Member(8, 9, 10, 1, 0.0)))
+    assert (negative != np.signbit(perturbed(base, block, Member(8, 9, 10, 1, -0.0)))).all()
+
+
+def test_what_is_kept_for_the_next_call_is_of_this_member(weights, whole):
+    """P28: members, steps and layouts that take turns on the same blocks never receive each other's noise."""
+    block, base = whole("w", 5, 300), weights(whole("w", 5, 300))
+    wide = weights(block, gap=3)
+    cases = [Member(8, step, 1, sign, 0.1, rank=rank) for step in (1, 2) for sign in (1, -1) for rank in (0, 2)]
+    expected = [oracle.perturbed(base, block, member, np.float32).tobytes() for member in cases]
+    for _ in range(2):
+        for member, wanted in zip(cases, expected, strict=True):
+            assert perturbed(base, block, member).tobytes() == wanted
+            assert perturbed(wide, block, member).tobytes() == wanted
+
+
 @pytest.mark.parametrize("unit", ["element", "tile"])
 def test_outside_its_subspace_a_member_is_the_base(weights, whole, unit):
     """Every bit outside is the base's, that of -0.0 included, and inside nearly everything moves."""

@@ -15,13 +15,13 @@ from triton.compiler import ASTSource
 from coevo.noise import triton_device, triton_kernels
 
 POINTERS = {
-    **dict.fromkeys(["out", "base", "cells", "words"], "*i16"),
+    **dict.fromkeys(["out", "base", "weights", "words"], "*i16"),
     **dict.fromkeys(["table", "left", "right", "coefficients"], "*fp32"),
     **dict.fromkeys(["keys", "sums"], "*i64"),
     **dict.fromkeys(["subspaces", "is_moved"], "*i32"),
     **dict.fromkeys(["scale", "root"], "fp32"),
 }
-DIVISIBLE = ["out", "base", "cells", "words", "table", "cols", "out_stride", "base_stride", "stride"]
+DIVISIBLE = ["out", "base", "weights", "words", "table", "cols", "out_stride", "base_stride", "stride"]
 
 
 def report(*parts):
