@@ -66,9 +66,9 @@ def without_a_spare_slot(model, members):
 
 
 def leftovers():
-    """Folders of adapters that are still there."""
+    """Folders of adapters of this process that are still there."""
     folders = {Path("/dev/shm"), Path(tempfile.gettempdir())}
-    return [str(found) for folder in folders for found in folder.glob("coevo-adapter-*")]
+    return [str(found) for folder in folders for found in folder.glob(f"coevo-adapter-{os.getpid()}-*")]
 
 
 def main(spec, facts):

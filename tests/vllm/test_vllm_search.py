@@ -6,11 +6,14 @@ import subprocess
 import time
 import urllib.error
 import urllib.request
+from pathlib import Path
 
 import pytest
 
 import coevo
+from coevo.content import find_problem
 from coevo.engines.loading import EMBEDDED_FOLDER
+from coevo.records.event_log import read_events
 from coevo.searching.replaying import export_run, replay_run
 
 pytestmark = pytest.mark.slow
@@ -73,10 +76,23 @@ def is_up(address, process):
 
 
 def test_a_search_behind_a_server(server, tmp_path):
-    """A frozen model behind a server of vLLM is charged to the last unit, and what it writes is read and judged."""
+    """A frozen model behind a server of vLLM is asked and charged to the last unit; its answers are read and judged."""
+    start = find_problem("tsp").path / "baselines" / "nearest_neighbour.py"
     result = coevo.search(
-        "tsp", budget=12, model=server, population=4, batch=4, compare=False, max_tokens=64, runs_dir=tmp_path
+        "tsp",
+        budget=12,
+        model=server,
+        start=(str(start),),
+        population=4,
+        batch=4,
+        compare=False,
+        max_tokens=64,
+        runs_dir=tmp_path,
     )
     assert result.budget.operator == 12
     assert result.fingerprint == f"{0:016x}"
-    assert len(list((tmp_path / result.run).glob("events.jsonl"))) == 1
+    assert result.best is not None
+    events = read_events(Path(result.run) / "events.jsonl")
+    answers = [event for event in events if event["kind"] == "completion"]
+    assert len(answers) == 12
+    assert all(answer["tokens"] > 0 for answer in answers)

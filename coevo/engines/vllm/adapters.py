@@ -100,7 +100,8 @@ class Adapters:
 
     def _load(self, member: Member, shapes: Mapping[str, Shape]) -> Any:
         number, request = next(self._numbers), import_module("vllm.lora.request").LoRARequest
-        with tempfile.TemporaryDirectory(prefix="coevo-adapter-", dir=_scratch(member.rank, shapes)) as folder:
+        scratch = _scratch(member.rank, shapes)
+        with tempfile.TemporaryDirectory(prefix=f"coevo-adapter-{os.getpid()}-", dir=scratch) as folder:
             write_adapter(Path(folder), shapes, member)
             asked = request(f"member {member.identity}, adapter {number}", number, folder)
             try:
