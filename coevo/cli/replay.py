@@ -40,8 +40,10 @@ def lines(report: "Replay") -> list[str]:
         verdict = "the history gives the weights of the run, bit for bit"
     elif report.parts_at is not None:
         verdict = f"they part at step {report.parts_at}: the history was edited, or the noise is of another version"
+    elif report.missing:
+        verdict = f"every step agrees, but {report.missing} are missing: the history is incomplete; resume the run"
     else:
-        verdict = "every step agrees, but the run reported other weights at its end: the history is incomplete"
+        verdict = "every step agrees, but the run reported other weights at its end: the result was edited"
     return [
         f"run: {report.run}",
         f"model: {report.model}",

@@ -133,7 +133,7 @@ def _weight_files(folder: Path) -> list[Path]:
 def _indexed_files(index: Path) -> list[Path]:
     try:
         names = sorted(set(json.loads(index.read_text())["weight_map"].values()))
-    except (ValueError, KeyError, AttributeError, TypeError) as error:
+    except (ValueError, KeyError, AttributeError, TypeError, RecursionError) as error:
         raise ModelError(f"{index} is not a safetensors index ({error}); fetch the model again") from error
     for name in names:
         if name != Path(name).name or not (index.parent / name).is_file():
@@ -153,5 +153,5 @@ def _read_header(file: Path) -> list[TensorInfo]:
             TensorInfo(name, entry["dtype"], tuple(entry["shape"]), file, 8 + length + entry["data_offsets"][0])
             for name, entry in entries.items()
         ]
-    except (OSError, ValueError, KeyError, TypeError, struct.error) as error:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError, struct.error) as error:
         raise ModelError(f"{file} is not a safetensors file ({error}); fetch the model again") from error

@@ -80,8 +80,10 @@ def resolve_model(name: str) -> Path:
             return EMBEDDED_FOLDER
         raise ModelError(f"expected the embedded model in {EMBEDDED_FOLDER}, found none; reinstall coevo")
     path = Path(name).expanduser()
-    if path.is_dir():
+    if name and path.is_dir():
         return path.resolve()
+    if name.lower().startswith(("http://", "https://")):
+        raise ModelError(f"expected a model whose weights are here, got the server {name!r}; name its model folder")
     if path.exists() or not _looks_like_hub_name(name):
         raise ModelError(f"expected 'embedded', a model folder or a Hugging Face name, got {name!r}: no such folder")
     return _cached_snapshot(name)
@@ -156,7 +158,7 @@ def _cached_snapshot(name: str) -> Path:
 def _read_json(file: Path) -> dict[str, Any]:
     try:
         content = json.loads(file.read_text())
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ModelError(f"{file} is not valid JSON ({error}); fetch the model again") from error
     if not isinstance(content, dict):
         raise ModelError(f"expected a JSON object in {file}, got {type(content).__name__}; fetch the model again")

@@ -28,9 +28,10 @@ def match_names(
     for name, shape in parameters.items():
         canonical = name if name in tensors else name.removeprefix(f"{prefix}.")
         if tensors.get(canonical) != shape:
+            found = f"one of shape {tensors[canonical]}" if canonical in tensors else "none of that name"
             raise ModelError(
-                f"expected a checkpoint tensor for parameter {name!r} of shape {shape}, got {tensors.get(canonical)}; "
-                "this architecture renames or merges its weights on loading, which exact noise cannot follow"
+                f"expected a checkpoint tensor for parameter {name!r} of shape {shape}, found {found}: the checkpoint "
+                "is not whole, or its weights are renamed or merged on loading, which exact noise cannot follow"
             )
         pairs[name] = canonical
     spare = sorted(tensors.keys() - pairs.values())

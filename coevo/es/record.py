@@ -31,7 +31,7 @@ def _exact_fp32(value: float) -> float:
 
 Fp32 = Annotated[FiniteFloat, AfterValidator(_exact_fp32)]
 Hex64 = Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")]
-Count = Annotated[int, Field(ge=0)]
+Count = Annotated[int, Field(ge=0, lt=2**64)]
 Sign = Literal[1, -1]
 
 SECOND = frozenset({"subspace_count", "subspace_unit", "subspaces", "rank", "scope", "storage", "update_rule"})
@@ -208,7 +208,7 @@ class StepRecord(BaseModel):
             raise RunError(
                 f"expected a step record of version 1 or 2, got {line.strip()[:80]!r}: {_first(error)}"
             ) from error
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise RunError(f"expected one JSON object per line, got {line.strip()[:80]!r}: {error}") from error
 
 

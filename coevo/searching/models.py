@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from coevo.content import ProblemFolder
+from coevo.engines.endpoint.address import parse_address
 from coevo.engines.loading import ModelFolder, inspect_folder, read_model_card, resolve_model
 from coevo.engines.policy import FROZEN
 from coevo.engines.storage import exact_storage
@@ -61,7 +62,10 @@ def renderer_of(config: SearchConfig) -> RendererName:
         return "slots"
     if config.engine == "scripted":
         return "plain"
-    return "chat" if _is_endpoint(config) else read_model_card(resolve_model(config.model)).renderer
+    if _is_endpoint(config):
+        parse_address(config.model)
+        return "chat"
+    return read_model_card(resolve_model(config.model)).renderer
 
 
 def _is_endpoint(config: SearchConfig) -> bool:

@@ -39,6 +39,7 @@ class Replay:
         updates: How many of them moved the weights.
         fingerprint: Of the weights that the history leads to.
         recorded: Of the weights that the run reported at its end, or after its last recorded step.
+        missing: Steps that the event log has and the history has not.
         parts_at: Index of the first step whose recorded fingerprint is not reached, or None.
     """
 
@@ -48,12 +49,13 @@ class Replay:
     updates: int
     fingerprint: str
     recorded: str
+    missing: int
     parts_at: int | None
 
     @property
     def agrees(self) -> bool:
         """Whether the history gives the weights that the run reported, at every step."""
-        return self.parts_at is None and self.fingerprint == self.recorded
+        return self.parts_at is None and self.missing == 0 and self.fingerprint == self.recorded
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +116,8 @@ def _replay(run: Run, model: str | None) -> "tuple[Replay, ReplayedWeights]":
     from coevo.engines.replay import open_weights
 
     _check_learns(run)
-    history = _history(run)
+    steps = [event["step"] for event in run.events() if event["kind"] == "step"]
+    history = _history(run, steps)
     policy = _policy(run, history)
     folder = resolve_model(model or run.config.model)
     _check_storage(inspect_folder(folder), policy, history)
@@ -132,6 +135,7 @@ def _replay(run: Run, model: str | None) -> "tuple[Replay, ReplayedWeights]":
         updates=sum(record.applied for record in history),
         fingerprint=now,
         recorded=_recorded(run, history, start),
+        missing=len(steps) - len(history),
         parts_at=parts_at,
     )
     return report, weights
@@ -157,18 +161,21 @@ def _check_learns(run: Run) -> None:
         raise RunError(f"expected a run whose weights move, got {run.path}: the {config.engine} engine has no weights")
 
 
-def _history(run: Run) -> list[StepRecord]:
+def _history(run: Run, steps: list[int]) -> list[StepRecord]:
+    """The history, checked to begin as the event log's steps do."""
     file = RunDirectory(run.path).history
-    steps = sum(event["kind"] == "step" for event in run.events())
     if steps and not file.is_file():
-        raise RunError(f"expected the history of {steps} steps in {file}, found none; restore it")
+        raise RunError(f"expected the history of {len(steps)} steps in {file}, found none; restore it")
     try:
         lines = file.read_text().splitlines(keepends=True) if file.is_file() else []
         history = read_history(lines)
     except (RunError, UnicodeDecodeError) as error:
         raise RunError(f"{file}: {error}") from error
-    if len(history) < steps:
-        _log.warning("%s holds %d of the run's %d steps; coevo resume completes it", file, len(history), steps)
+    found = [record.step for record in history]
+    if found != steps[: len(found)]:
+        raise RunError(f"expected steps {steps} of the run in {file}, in order, found {found}; restore it")
+    if len(found) < len(steps):
+        _log.warning("%s holds %d of the run's %d steps; coevo resume completes it", file, len(found), len(steps))
     return history
 
 

@@ -96,15 +96,36 @@ def test_a_finished_run_whose_history_lacks_its_last_step_does_not_agree(make_ru
 
 
 def test_a_torn_last_line_is_left_out_with_a_warning(make_run, coevo, caplog):
-    """A killed run replays to the step before, and says so."""
+    """A killed run replays to the step before; that this is not all is said, and is not success."""
     run = make_run(finished=False)
     text = run.history.read_text()
     run.history.write_text(text[:-60])
     with caplog.at_level(logging.WARNING):
         result = coevo("replay", run.path)
-    assert result.exit_code == 0, result.output
+    assert result.exit_code == 1, result.output
     assert "steps: 2, of which 1 moved" in result.stdout
+    assert "1 are missing" in result.stdout
     assert "history line 3 is cut off and left out" in caplog.text
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda lines: lines[1:],
+        lambda lines: [lines[0].replace('"directions": [0', f'"directions": [{2**70}')],
+        lambda lines: ["[" * 100_000 + "\n"],
+        lambda lines: ["\xff\n"],
+    ],
+    ids=["a gap at the front", "a direction of 70 bits", "a bracket without end", "no JSON"],
+)
+def test_a_spoilt_history_is_one_line(make_run, coevo, spoil):
+    """What cannot be the run's history is refused with the file that holds it, never with a traceback."""
+    run = make_run()
+    run.history.write_text("".join(spoil(run.history.read_text().splitlines(keepends=True))))
+    result = coevo("replay", run.path)
+    assert result.exit_code == 2, result.output
+    assert "history.jsonl" in result.stderr
+    assert result.stderr.count("\n") == 1
 
 
 def test_a_run_that_has_not_stepped_yet_is_its_model(make_run, coevo):
