@@ -1,6 +1,8 @@
 """Whole searches whose model vLLM serves: by the engine `vllm`, and behind an OpenAI-compatible server."""
 
+import json
 import os
+import shutil
 import socket
 import subprocess
 import time
@@ -12,7 +14,6 @@ import pytest
 
 import coevo
 from coevo.content import find_problem
-from coevo.engines.loading import EMBEDDED_FOLDER
 from coevo.records.event_log import read_events
 from coevo.searching.replaying import export_run, replay_run
 
@@ -43,14 +44,17 @@ def test_a_search_on_vllm_replays_without_it(vllm_python, tmp_path):
 
 
 @pytest.fixture
-def server(vllm_python, tmp_path):
-    """The address of vLLM's own server with the embedded model."""
+def server(vllm_python, qwen, tmp_path):
+    """The address of vLLM's own server with a random model whose context holds prompts in words."""
+    model = shutil.copytree(qwen, tmp_path / "model")
+    config = json.loads((model / "config.json").read_text())
+    (model / "config.json").write_text(json.dumps({**config, "max_position_embeddings": 4096}))
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    command = [vllm_python, "-m", "vllm.entrypoints.openai.api_server", "--model", str(EMBEDDED_FOLDER)]
-    command += ["--served-model-name", "embedded", "--host", "127.0.0.1", "--port", str(port)]
-    command += ["--enforce-eager", "--max-model-len", "512"]
+    command = [vllm_python, "-m", "vllm.entrypoints.openai.api_server", "--model", str(model)]
+    command += ["--served-model-name", "random", "--host", "127.0.0.1", "--port", str(port)]
+    command += ["--enforce-eager", "--max-model-len", "4096"]
     environment = {**os.environ, "VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_NO_USAGE_STATS": "1"}
     with (tmp_path / "server.log").open("w") as log:
         process = subprocess.Popen(command, env=environment, stdout=log, stderr=log)
