@@ -172,7 +172,8 @@ def _history(run: Run, steps: list[int]) -> list[StepRecord]:
     except (RunError, UnicodeDecodeError) as error:
         raise RunError(f"{file}: {error}") from error
     found = [record.step for record in history]
-    if found != steps[: len(found)]:
+    has_begun = any(event["kind"] == "started" for event in run.events())
+    if has_begun and found != steps[: len(found)]:
         raise RunError(f"expected steps {steps} of the run in {file}, in order, found {found}; restore it")
     if len(found) < len(steps):
         _log.warning("%s holds %d of the run's %d steps; coevo resume completes it", file, len(found), len(steps))
