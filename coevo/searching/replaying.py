@@ -18,6 +18,7 @@ from coevo.engines.storage import STORAGE, exact_storage, to_storage
 from coevo.errors import ConfigError, RunError
 from coevo.es.history import read_history
 from coevo.es.record import StepRecord, WeightRecipe
+from coevo.records.event_log import Event
 from coevo.records.run_directory import RunDirectory
 from coevo.searching.api import FINAL, Run, load_run
 
@@ -116,14 +117,14 @@ def _replay(run: Run, model: str | None) -> "tuple[Replay, ReplayedWeights]":
     from coevo.engines.replay import open_weights
 
     _check_learns(run)
-    steps = [event["step"] for event in run.events() if event["kind"] == "step"]
-    history = _history(run, steps)
+    started, steps = _told_by_events(run)
+    history = _history(run, steps if started else None)
     policy = _policy(run, history)
     folder = resolve_model(model or run.config.model)
     _check_storage(inspect_folder(folder), policy, history)
     weights = open_weights(folder, policy, threads=len(os.sched_getaffinity(0)))
     now = start = _hex(weights.weights.fingerprint())
-    _check_start(run, folder, start)
+    _check_start(run, folder, start, started)
     parts_at = None
     for record, now in zip(history, _fingerprints(weights, history, start), strict=True):
         if parts_at is None and record.fingerprint not in (None, now):
@@ -161,8 +162,15 @@ def _check_learns(run: Run) -> None:
         raise RunError(f"expected a run whose weights move, got {run.path}: the {config.engine} engine has no weights")
 
 
-def _history(run: Run, steps: list[int]) -> list[StepRecord]:
-    """The history, checked to begin as the event log's steps do."""
+def _told_by_events(run: Run) -> tuple[Event | None, list[int]]:
+    """The event that began the run, if there is one, and the steps it took."""
+    events = run.events()
+    started = next((event for event in events if event["kind"] == "started"), None)
+    return started, [event["step"] for event in events if event["kind"] == "step"]
+
+
+def _history(run: Run, steps: list[int] | None) -> list[StepRecord]:
+    """The history, checked to begin as the event log's steps do; unchecked for a run that has not begun."""
     file = RunDirectory(run.path).history
     if steps and not file.is_file():
         raise RunError(f"expected the history of {len(steps)} steps in {file}, found none; restore it")
@@ -172,8 +180,9 @@ def _history(run: Run, steps: list[int]) -> list[StepRecord]:
     except (RunError, UnicodeDecodeError) as error:
         raise RunError(f"{file}: {error}") from error
     found = [record.step for record in history]
-    has_begun = any(event["kind"] == "started" for event in run.events())
-    if has_begun and found != steps[: len(found)]:
+    if steps is None:
+        return history
+    if found != steps[: len(found)]:
         raise RunError(f"expected steps {steps} of the run in {file}, in order, found {found}; restore it")
     if len(found) < len(steps):
         _log.warning("%s holds %d of the run's %d steps; coevo resume completes it", file, len(found), len(steps))
@@ -195,8 +204,7 @@ def _check_storage(folder: "ModelFolder", policy: WeightPolicy, history: list[St
         )
 
 
-def _check_start(run: Run, folder: Path, start: str) -> None:
-    started = next((event for event in run.events() if event["kind"] == "started"), None)
+def _check_start(run: Run, folder: Path, start: str, started: Event | None) -> None:
     if started is None:
         raise RunError(f"expected a run that has begun, got {run.path}: its event log does not say with which weights")
     if started.get("fingerprint") != start:
