@@ -133,6 +133,21 @@ class Update:
 
 
 @dataclass(frozen=True, slots=True)
+class Guidance:
+    """What a run has learned about writing good heuristics, for the prompts to come.
+
+    Attributes:
+        text: Advice in Markdown, for models that read words; empty for none.
+        use: Idioms (`coevo.idioms`) that good children have had, for the slot codec.
+        avoid: Idioms that bad ones have had.
+    """
+
+    text: str = ""
+    use: tuple[str, ...] = ()
+    avoid: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Sampling:
     """How completions are drawn. `top_p` keeps the smallest set of tokens whose probability reaches it."""
 

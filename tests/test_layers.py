@@ -12,12 +12,13 @@ PACKAGE = Path(coevo.__file__).parent
 LAYERS = [
     {"__main__"},
     {"cli"},
-    {"authoring"},
+    {"authoring", "reporting"},
+    {"experiments"},
     {"searching"},
-    {"evolution", "evaluation", "es", "engines", "records"},
+    {"evolution", "evaluation", "es", "engines", "records", "skills"},
     {"noise", "sandbox", "problemkit", "codec"},
     {"content"},
-    {"interfaces", "candidate", "block", "errors"},
+    {"interfaces", "candidate", "block", "idioms", "errors"},
 ]
 MODULES = sorted(PACKAGE.rglob("*.py"))
 

@@ -1,0 +1,1 @@
+"""Pages about runs and grids, made from their events."""
