@@ -15,6 +15,7 @@ from rich.text import Text
 from coevo.cli.summary import percent
 from coevo.content import find_problem
 from coevo.records.event_log import Event, Listener
+from coevo.searching.asking import SKILL_METER
 from coevo.searching.config import SearchConfig
 from coevo.searching.finish import gap
 
@@ -26,7 +27,7 @@ class Tally:
         self.problem = find_problem(config.problem)
         self.budget = config.budget
         self.charges_first = config.charge_first
-        self.asked = self.children = self.valid = self.generation = self.generations = 0
+        self.skill = self.asked = self.children = self.valid = self.generation = self.generations = 0
         self.best: float | None = None
         self.reference: float | None = None
         self.sigma: float | None = None
@@ -44,10 +45,12 @@ class Tally:
         self.generations = len(event["generations"])
 
     def _on_asked(self, event: Event) -> None:
-        if self.charges_first or event["generation"] > 0:
-            self.asked += len(event["requests"])
         self.generation = event["generation"]
-        self.phase = f"generation {event['generation']} of {self.generations}, operator {event['operator']}"
+        self.phase = f"generation {event['generation']} of {self.generations}, {event['operator']}"
+        if event["operator"] == SKILL_METER:
+            self.skill += len(event["requests"])
+        elif self.charges_first or event["generation"] > 0:
+            self.asked += len(event["requests"])
 
     def _on_child(self, event: Event) -> None:
         self.children += 1

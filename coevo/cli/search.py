@@ -7,6 +7,7 @@ import typer
 
 MODEL = "Model and engine"
 ES = "Evolution strategies"
+SKILL = "Skill in the prompts"
 STOP = "Stopping"
 RUN = "Run"
 
@@ -15,9 +16,11 @@ def search(
     problem: Annotated[str | None, typer.Option(help="Name of a problem, or path of its folder.  [tsp]")] = None,
     budget: Annotated[int | None, typer.Option(help="Operator completions in all; never exceeded.  [200]")] = None,
     method: Annotated[
-        str | None, typer.Option(help="eoh, or grammar (the embedded model's own training grammar).")
+        str | None, typer.Option(help="eoh, sample (new heuristics only), or grammar (a control without a model).")
     ] = None,
-    recipe: Annotated[str | None, typer.Option(help="Published settings: esopt-eoh-1000, esopt-eoh-2000.")] = None,
+    recipe: Annotated[
+        str | None, typer.Option(help="Published settings: [esopt-]eoh|sample-1000|2000, e.g. esopt-eoh-1000.")
+    ] = None,
     start: Annotated[
         list[Path] | None, typer.Option(help="Your own heuristic, for the first population; repeatable.")
     ] = None,
@@ -59,6 +62,18 @@ def search(
         str | None, typer.Option(help="joint (published) or separate for each subspace.", rich_help_panel=ES)
     ] = None,
     rank: Annotated[int | None, typer.Option(help="Rank of low-rank noise.  [1]", rich_help_panel=ES)] = None,
+    noise_only: Annotated[
+        bool | None, typer.Option("--noise-only", help="Perturb, never update (ablation).", rich_help_panel=ES)
+    ] = None,
+    reward: Annotated[
+        str | None, typer.Option(help="difference (parent − child), cost (−child) or rank.", rich_help_panel=ES)
+    ] = None,
+    copies: Annotated[
+        str | None, typer.Option(help="Child equal to a parent: zero or invalid.", rich_help_panel=ES)
+    ] = None,
+    parents: Annotated[
+        str | None, typer.Option(help="Parents of members: common or independent.", rich_help_panel=ES)
+    ] = None,
     seeds: Annotated[
         str | None, typer.Option(help="Sampling seeds of members: independent or common.", rich_help_panel=ES)
     ] = None,
@@ -70,6 +85,12 @@ def search(
     ] = None,
     restore: Annotated[
         str | None, typer.Option(help="Base while members serve: copy, host, tiles or mapped.", rich_help_panel=ES)
+    ] = None,
+    skill_every: Annotated[
+        int | None, typer.Option(help="Generations between updates of the skill text.", rich_help_panel=SKILL)
+    ] = None,
+    skill_model: Annotated[
+        str | None, typer.Option(help="Who distils it: a model or server, or statistics.", rich_help_panel=SKILL)
     ] = None,
     target: Annotated[float | None, typer.Option(help="Stop at this objective.", rich_help_panel=STOP)] = None,
     patience: Annotated[
@@ -97,6 +118,8 @@ def search(
         "model": model, "engine": engine, "max_tokens": max_tokens, "temperature": temperature, "es": es,
         "target": target, "patience": patience, "max_hours": max_hours, "seed": seed, "workers": workers,
         "unsafe_no_sandbox": unsafe_no_sandbox, "tensor_parallel": tensor_parallel, "seeds": seeds,
+        "learns": False if noise_only else None, "reward": reward, "copies": copies, "parents": parents,
+        "skill_every": skill_every, "skill_model": skill_model,
     }  # fmt: skip
     weights = {"scope": scope, "update_rule": update_rule, "restore": restore}
     strategy = {

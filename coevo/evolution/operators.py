@@ -16,7 +16,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from coevo.content import content_roots, explain, read_text
 from coevo.errors import ContentError
 
-PLACEHOLDERS = frozenset({"task", "function", "definition", "arguments", "returns", "parents"})
+SKILL = "skill"
+"""The placeholder for what a run has learned; optional, and empty until something has been."""
+PLACEHOLDERS = frozenset({"task", "function", "definition", "arguments", "returns", "parents", SKILL})
 FENCE = "+++"
 
 
@@ -38,6 +40,11 @@ class Operator:
     parents: int
     evolves_model: bool
     body: str
+
+    @property
+    def takes_skill(self) -> bool:
+        """Whether the prompt has a place for what a run has learned."""
+        return SKILL in string.Template(self.body).get_identifiers()
 
     def prompt(self, values: dict[str, str]) -> str:
         """The body with every placeholder filled in."""

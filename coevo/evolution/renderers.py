@@ -14,8 +14,11 @@ from coevo.candidate import Candidate
 from coevo.content import ProblemFolder
 from coevo.errors import ConfigError
 from coevo.evolution.operators import Operator
+from coevo.interfaces import Guidance
 
 RendererName = Literal["chat", "plain", "slots"]
+NO_GUIDANCE = Guidance()
+_LEARNED = "What earlier attempts at this task have taught, to be weighed and not to be repeated:"
 SLOT_OPERATORS = frozenset({"i1", "e1", "e2", "m1", "m2"})
 
 
@@ -31,7 +34,13 @@ class Reading:
 class Renderer(Protocol):
     """Turns an operator and its parents into text, and an answer into a program."""
 
-    def render(self, operator: Operator, problem: ProblemFolder, parents: Sequence[Candidate]) -> str:
+    def render(
+        self,
+        operator: Operator,
+        problem: ProblemFolder,
+        parents: Sequence[Candidate],
+        guidance: Guidance = NO_GUIDANCE,
+    ) -> str:
         """The text of the request."""
 
     def read(self, problem: ProblemFolder, text: str) -> Reading:
@@ -41,7 +50,13 @@ class Renderer(Protocol):
 class WordsRenderer:
     """Prompts in words, answers with a fenced code block: for instruction models and the scripted engine."""
 
-    def render(self, operator: Operator, problem: ProblemFolder, parents: Sequence[Candidate]) -> str:
+    def render(
+        self,
+        operator: Operator,
+        problem: ProblemFolder,
+        parents: Sequence[Candidate],
+        guidance: Guidance = NO_GUIDANCE,
+    ) -> str:
         """The operator's prompt with the problem and the parents filled in."""
         signature = problem.spec.heuristic
         values = {
@@ -51,6 +66,7 @@ class WordsRenderer:
             "arguments": "\n".join(f"- `{a.name}` ({a.type}): {a.description}" for a in signature.arguments),
             "returns": f"- `{signature.returns.name}` ({signature.returns.type}): {signature.returns.description}",
             "parents": "\n\n".join(_listing(number, parent) for number, parent in enumerate(parents, 1)),
+            "skill": f"{_LEARNED}\n\n{guidance.text.strip()}\n\n" if guidance.text.strip() else "",
         }
         return operator.prompt(values)
 
@@ -81,7 +97,13 @@ def _thought(before_code: str) -> str:
 class SlotsRenderer:
     """The embedded model's codec: argument names become numbered slots, so names it has never seen do not matter."""
 
-    def render(self, operator: Operator, problem: ProblemFolder, parents: Sequence[Candidate]) -> str:
+    def render(
+        self,
+        operator: Operator,
+        problem: ProblemFolder,
+        parents: Sequence[Candidate],
+        guidance: Guidance = NO_GUIDANCE,
+    ) -> str:
         """The slot text of the request.
 
         Where the codec cannot represent a parent, the model is asked for a new heuristic instead (i1), so that the
@@ -93,9 +115,10 @@ class SlotsRenderer:
                 f"the embedded model knows the operators {known}, got {operator.name!r}; use another model"
             )
         try:
-            return codec.encode_prompt(operator.name, problem.spec.heuristic, [parent.code for parent in parents])
+            codes = [parent.code for parent in parents]
+            return codec.encode_prompt(operator.name, problem.spec.heuristic, codes, guidance)
         except ValueError:
-            return codec.encode_prompt("i1", problem.spec.heuristic, [])
+            return codec.encode_prompt("i1", problem.spec.heuristic, [], guidance)
 
     def read(self, problem: ProblemFolder, text: str) -> Reading:
         """The program, with the problem's own argument names."""

@@ -153,7 +153,6 @@ def _run(
                 "best": findings.best,
                 "splits": findings.splits,
                 "comparisons": findings.comparisons,
-                "failures": outcome.failures,
             }
         )
         directory.save_result(result.model_dump(mode="json"))

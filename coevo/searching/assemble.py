@@ -9,19 +9,22 @@ from coevo.candidate import Candidate
 from coevo.content import ProblemFolder, find_problem
 from coevo.errors import ContentError
 from coevo.evaluation import EvaluationPool
-from coevo.evolution.operators import evolving, load_operators
+from coevo.evolution.operators import evolving
 from coevo.evolution.renderers import RendererName, renderer_named, unreadable
 from coevo.records.event_log import Listener
 from coevo.records.run_directory import RunDirectory
+from coevo.searching.asking import Asker
 from coevo.searching.breeding import Breeder
-from coevo.searching.config import OPERATORS, SearchConfig
+from coevo.searching.config import SearchConfig
 from coevo.searching.examiner import Examiner
 from coevo.searching.finish import reference_means, textbook_algorithms
 from coevo.searching.learning import Learner
 from coevo.searching.loop import Search
+from coevo.searching.methods import operators_of
 from coevo.searching.models import start_model
 from coevo.searching.plan import plan
 from coevo.searching.stopping import StopRule
+from coevo.searching.teaching import Teacher
 
 
 @contextmanager
@@ -36,7 +39,7 @@ def assembled(
         CoevoError: If a part cannot be had; nothing has been asked or charged then.
     """
     problem = find_problem(config.problem)
-    operators = load_operators(("i1", *OPERATORS))
+    operators = operators_of(config)
     start = tuple(read_heuristic(Path(file), problem) for file in config.start)
     the_plan = plan(config, evolving(operators))
     with ExitStack() as stack:
@@ -57,9 +60,10 @@ def assembled(
                 problem=problem,
                 plan=the_plan,
                 operators=operators,
-                breeder=Breeder(problem, model.engine, renderer_named(model.renderer), log, examiner),
+                breeder=Breeder(problem, Asker(model.engine, log), renderer_named(model.renderer), log, examiner),
                 examiner=examiner,
                 learner=Learner(config, len(the_plan.generations), model, log, directory),
+                teacher=Teacher(),
                 log=log,
                 stop=StopRule(config, problem.sign(), time.monotonic, log.recorded),
                 start=start,

@@ -7,6 +7,7 @@ from typing import Any
 
 from coevo.records.event_log import Event, read_events
 from coevo.records.run_directory import RunDirectory
+from coevo.searching.asking import SKILL_METER
 from coevo.searching.loop import Search
 
 _FAILURES_SHOWN = 3
@@ -19,6 +20,7 @@ class Tally:
     charges_first: bool
     asked: int = 0
     on_top: int = 0
+    skill: int = 0
     fingerprint: str = ""
     first: dict[str, Any] | None = None
     best: dict[str, Any] | None = None
@@ -29,9 +31,7 @@ class Tally:
     def take(self, event: Event) -> None:
         """Count one event."""
         if event["kind"] == "asked":
-            is_on_top = event["generation"] == 0 and not self.charges_first
-            self.asked += 0 if is_on_top else len(event["requests"])
-            self.on_top += len(event["requests"]) if is_on_top else 0
+            self._charge(event)
         elif event["kind"] in ("started", "step"):
             self.fingerprint = event["fingerprint"]
         elif event["kind"] == "child":
@@ -40,6 +40,18 @@ class Tally:
                 self.failures[f"{event['status']}: {event['detail']}"] += 1
         elif event["kind"] == "verdict" and event["role"] == "candidate" and event["split"] == "search":
             self._judge(event)
+
+    def _charge(self, event: Event) -> None:
+        if event["operator"] == SKILL_METER:
+            self.skill += len(event["requests"])
+        elif event["generation"] == 0 and not self.charges_first:
+            self.on_top += len(event["requests"])
+        else:
+            self.asked += len(event["requests"])
+
+    def frequent_failures(self) -> tuple[str, ...]:
+        """The three most frequent reasons for which children failed, with their counts."""
+        return tuple(f"{count} × {reason}" for reason, count in self.failures.most_common(_FAILURES_SHOWN))
 
     def _judge(self, event: Event) -> None:
         if event["cost"] is None:
@@ -66,6 +78,7 @@ def closing(search: Search, directory: RunDirectory, started: float, status: str
     tally = Tally(search.config.charge_first)
     for event in read_events(directory.events):
         tally.take(event)
+    planned = search.plan.charged
     return {
         "status": status,
         "first": tally.first,
@@ -73,8 +86,9 @@ def closing(search: Search, directory: RunDirectory, started: float, status: str
         "explanation": tally.explanation(),
         "splits": {},
         "comparisons": {},
-        "budget": {"operator": tally.asked, "on_top": tally.on_top, "skill": 0, "planned": search.plan.charged},
+        "budget": {"operator": tally.asked, "on_top": tally.on_top, "skill": tally.skill, "planned": planned},
         "fingerprint": tally.fingerprint,
+        "failures": tally.frequent_failures() if tally.best is None else (),
         "wall_s": round(time.monotonic() - started, 3),
         "run": str(directory.path),
     }

@@ -11,6 +11,7 @@ from coevo.content import explain
 from coevo.engines.policy import FROZEN, WeightPolicy
 from coevo.errors import ConfigError
 from coevo.es.settings import ESSettings
+from coevo.searching.recipes import RECIPES
 
 OPERATORS = ("e1", "e2", "m1", "m2")
 """The operators of a generation, in order (EoH, arXiv:2401.02051); i1 makes the first population."""
@@ -25,8 +26,9 @@ class SearchConfig(BaseModel):
     """Name of a problem, or path of its folder."""
     budget: int = Field(ge=1, le=10_000_000)
     """Operator completions, valid or not; never exceeded."""
-    method: Literal["eoh", "grammar"] = "eoh"
-    """Who writes: a language model in an EoH loop, or the embedded model's own training grammar (a control)."""
+    method: Literal["eoh", "sample", "grammar"] = "eoh"
+    """How children are made: by a language model in an EoH loop, by a model that writes new heuristics only, or by the
+    embedded model's own training grammar in the same loop (a control without a model)."""
     start: tuple[str, ...] = ()
     """Files with heuristics of the user's for the first population."""
     model: str = "embedded"
@@ -43,6 +45,17 @@ class SearchConfig(BaseModel):
     """σ, α, members and children per member; without ES, members × children is still the size of a step."""
     weights: WeightPolicy = WeightPolicy()
     """Which weights move, how updates reach them, and where their base is kept."""
+    learns: bool = True
+    """Whether steps move the weights; without, members are perturbed and scored and nothing follows (an ablation)."""
+    reward: Literal["difference", "cost", "rank"] = "difference"
+    """What a valid child earns: parent cost − child cost, −child cost, or the rank of the difference in its step."""
+    copies: Literal["zero", "invalid"] = "zero"
+    """Whether a child that repeats a parent counts as a difference of 0, or earns as little as an invalid one."""
+    skill_every: int | None = Field(default=None, ge=1)
+    """Generations between two updates of the skill text in the prompts (Trace2Skill); none without a number."""
+    skill_model: str = ""
+    """Who distils the skill: "" for the model that writes (statistics, where that is the embedded one, which cannot
+    reflect), "statistics" for no model, or another model named as `model` is."""
     parents: Literal["common", "independent"] = "common"
     """Whether the members of a step share their parents, or each child draws its own."""
     seeds: Literal["common", "independent"] = "independent"
@@ -92,6 +105,16 @@ class SearchConfig(BaseModel):
         return self
 
     @model_validator(mode="after")
+    def _suits_method(self) -> "SearchConfig":
+        if self.method == "sample" and self.reward == "difference":
+            raise ValueError("method sample writes children without parents, got reward difference; take cost or rank")
+        if self.method == "grammar" and self.skill_every is not None:
+            raise ValueError("method grammar reads no prompts, so a skill has no effect; drop skill_every")
+        if self.skill_every is None and self.skill_model:
+            raise ValueError(f"skill_model {self.skill_model!r} without skill_every would never be asked; set both")
+        return self
+
+    @model_validator(mode="after")
     def _is_served(self) -> "SearchConfig":
         serves = "endpoint" if is_address(self.model) else self.engine
         if self.engine not in ("auto", serves):
@@ -106,22 +129,14 @@ class SearchConfig(BaseModel):
         return self
 
 
+TABLES = ("evolution_strategy", "weights")
+"""Fields that are tables: a partial one is filled up with defaults."""
+
 EMBEDDED_STRATEGY: dict[str, Any] = {"sigma": 5e-3, "alpha": 2.5e-3}
 """Defaults for the embedded model, whose weights are larger (RMS about 0.1) than those of a hub model."""
 
 EMBEDDED_MAX_TOKENS = 160
 """Longest answer of the embedded model; its programs are short, and what runs on is lost."""
-
-RECIPES: dict[str, dict[str, Any]] = {
-    f"esopt-eoh-{budget}": {
-        "budget": budget,
-        "charge_first": False,
-        "parents": "independent",
-        "evolution_strategy": {"members": members, "children": 1, "sigma": 1e-3, "sigma_end": 0.0, "alpha": 5e-4},
-    }
-    for budget, members in ((1000, 10), (2000, 30))
-}
-"""Published settings (Agentic ESOpt, arXiv:2608.17310, table 13), by name. They charge the first population on top."""
 
 
 def make_config(values: dict[str, Any], recipe: str | None = None) -> SearchConfig:
@@ -137,8 +152,8 @@ def make_config(values: dict[str, Any], recipe: str | None = None) -> SearchConf
     if recipe is not None and recipe not in RECIPES:
         raise ConfigError(f"expected a recipe among {', '.join(RECIPES)}, got {recipe!r}")
     chosen = RECIPES[recipe] if recipe else {}
-    layers = (_defaults_for(values), chosen, values)
-    tables = {name: _layered(name, layers) for name in ("evolution_strategy", "weights")}
+    layers = (_defaults_for({**chosen, **values}), chosen, values)
+    tables = {name: _layered(name, layers) for name in TABLES}
     try:
         return SearchConfig.model_validate({**layers[0], **chosen, **values, **tables})
     except ValidationError as error:
@@ -176,6 +191,9 @@ def _defaults_for(values: Mapping[str, Any]) -> dict[str, Any]:
     if es == "low-rank":
         own["weights"] = {"scope": "linear"}
         strategy["rank"] = 1
+    if values.get("method") == "sample":
+        own["reward"] = "cost"
+        strategy |= {"members": 20, "children": 1}
     return own | {"evolution_strategy": strategy}
 
 

@@ -27,6 +27,7 @@ class Learner:
     ):
         self._settings = config.evolution_strategy
         self._active = config.es != "off" and config.method != "grammar"
+        self._learns = config.learns
         self._generations = generations
         self._engine = model.engine
         self._log = log
@@ -67,6 +68,8 @@ class Learner:
         members = self._strategy.pending
         rewards = member_rewards(children, earned or [0.0] * len(children))
         update = self._strategy.tell(rewards)
+        if not self._learns:
+            update = None
         fingerprint = self._engine.commit(update) if update else self._engine.fingerprint()
         record = StepRecord.of(
             members, rewards, update, generation=generation, operator=operator.name, recipe=self._recipe

@@ -1,10 +1,11 @@
 """The search on one screen: programs and the model that writes them evolve together.
 
 EoH (arXiv:2401.02051) makes the children; at the operators that evolve the model, evolution strategies perturb all its
-weights, score each perturbed model by its children, and move the weights (arXiv:2608.17310, sections 3 and 4).
+weights, score each perturbed model by its children, and move the weights (arXiv:2608.17310, sections 3 and 4). Beside
+both, what the children teach is distilled into a skill that later prompts hold (Trace2Skill, arXiv:2603.25158).
 """
 
-from collections import Counter
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -16,14 +17,16 @@ from coevo.evolution.operators import Operator
 from coevo.evolution.population import Population, Scored
 from coevo.interfaces import Member, Sampling
 from coevo.records.event_log import EventLog
-from coevo.searching.breeding import Assignment, Breeder, Child
+from coevo.searching.breeding import Assignment, Breeder, Child, Prompting
 from coevo.searching.config import SearchConfig
 from coevo.searching.examiner import Examiner
 from coevo.searching.learning import Learner
+from coevo.searching.methods import FIRST
 from coevo.searching.plan import Plan
 from coevo.searching.rewards import child_rewards
 from coevo.searching.seeds import generator_of, seed_of
 from coevo.searching.stopping import StopRule
+from coevo.searching.teaching import Teacher
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +40,7 @@ class Search:
     breeder: Breeder
     examiner: Examiner
     learner: Learner
+    teacher: Teacher
     log: EventLog
     stop: StopRule
     start: tuple[Candidate, ...]
@@ -44,69 +48,79 @@ class Search:
     """Mean best-known objective of each split that has one."""
 
     @property
-    def sampling(self) -> Sampling:
-        """Limits and distribution of every completion of the run."""
-        return Sampling(self.config.temperature, self.config.top_p, self.config.max_tokens)
+    def prompting(self) -> Prompting:
+        """How every operator asks at the moment: sampling is the run's, guidance what the skill says by now."""
+        sampling = Sampling(self.config.temperature, self.config.top_p, self.config.max_tokens)
+        return Prompting(sampling, self.teacher.guidance)
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How the loop ended: "done", a stop reason, or "no-valid-candidate" with the most frequent failures."""
+    """How the loop ended: "done", a stop reason, or "no-valid-candidate"."""
 
     population: Population
     status: str
-    failures: tuple[str, ...] = ()
 
 
 def evolve(search: Search) -> Outcome:
     """Run a search from its first population to the end of its plan, or until a stop rule holds."""
-    population, failures = first_population(search)
-    if not population:
-        return Outcome(population, "no-valid-candidate", failures)
+    population = first_population(search)
+    if search.plan.first and not population:
+        return Outcome(population, "no-valid-candidate")
     for generation, counts in enumerate(search.plan.generations, 1):
         for name, count in counts.items():
             population = advance(search, population, generation, search.operators[name], count)
-        stop = search.stop.reached(generation, population.best.cost)
-        search.log.emit(
-            "generation", generation=generation, best=population.best.cost, worst=population.worst.cost, stop=stop
-        )
+        stop = conclude(search, population, generation)
         if stop:
             return Outcome(population, stop)
-    return Outcome(population, "done")
+        search.teacher.teach(generation, is_last=generation == len(search.plan.generations))
+    return Outcome(population, "done" if population else "no-valid-candidate")
 
 
-def first_population(search: Search) -> tuple[Population, tuple[str, ...]]:
-    """The user's own heuristics and the first completions of i1; with the three most frequent failures."""
+def first_population(search: Search) -> Population:
+    """The user's own heuristics and, but for a search by sampling, the first completions of i1."""
     population = Population(search.config.population)
     for candidate in search.start:
         search.examiner.begin(candidate)
     verdicts = [(candidate, search.examiner.verdict(candidate)) for candidate in search.start]
     population = population.manage(Scored(c, v.cost) for c, v in verdicts if v.cost is not None)
-    wanted = [Assignment((), seed_of(search.config.seed, "sampling", 0, "i1", n)) for n in range(search.plan.first)]
-    children = search.breeder.breed(search.operators["i1"], 0, wanted, search.sampling)
-    evaluations = [verdict for _, verdict in verdicts] + [child.evaluation for child in children]
-    reasons = Counter(f"{e.status}: {e.detail}" for e in evaluations if not e.is_ok)
-    failures = tuple(f"{count} × {reason}" for reason, count in reasons.most_common(3))
-    return population.manage(_valid(children)), failures
+    if not search.plan.first:
+        return population
+    wanted = [Assignment((), seed_of(search.config.seed, "sampling", 0, FIRST, n)) for n in range(search.plan.first)]
+    children = search.breeder.breed(search.operators[FIRST], 0, wanted, search.prompting)
+    search.teacher.observe(FIRST, children, child_rewards(children, float("inf")))
+    return population.manage(_valid(children))
 
 
 def advance(search: Search, population: Population, generation: int, operator: Operator, count: int) -> Population:
     """One operator of one generation: children are made and judged, the model learns, the population is managed."""
     members = search.learner.members(operator, generation, count)
     wanted = assign(search, population, generation, operator, count, members)
-    children = search.breeder.breed(operator, generation, wanted, search.sampling)
-    rewards = child_rewards(children, population.worst.cost)
+    children = search.breeder.breed(operator, generation, wanted, search.prompting)
+    rewards = child_rewards(
+        children, population.worst.cost if population else math.inf, search.config.reward, search.config.copies
+    )
     search.log.emit(
         "batch",
         generation=generation,
         operator=operator.name,
         children=len(children),
         valid=sum(child.evaluation.is_ok for child in children),
+        distinct=len({child.candidate.identity for child in children if child.candidate}),
         reward=None if rewards is None else float(np.mean(rewards)),
     )
     if members:
         search.learner.learn(operator, generation, children, rewards)
+    search.teacher.observe(operator.name, children, rewards)
     return population.manage(_valid(children))
+
+
+def conclude(search: Search, population: Population, generation: int) -> str | None:
+    """Close a generation in the log; the reason to stop after it, if there is one."""
+    best, worst = (population.best.cost, population.worst.cost) if population else (None, None)
+    stop = search.stop.reached(generation, math.inf if best is None else best)
+    search.log.emit("generation", generation=generation, best=best, worst=worst, stop=stop)
+    return stop
 
 
 def assign(
@@ -133,9 +147,8 @@ def assign(
     for place in range(count):
         case = place // group
         if case not in drawn:
-            drawn[case] = population.draw(
-                operator.parents, generator_of(config.seed, "parents", generation, operator.name, case)
-            )
+            rng = generator_of(config.seed, "parents", generation, operator.name, case)
+            drawn[case] = population.draw(operator.parents, rng) if operator.parents else ()
         seed = seed_of(config.seed, "sampling", generation, operator.name, place // dealt if shares_seeds else place)
         wanted.append(Assignment(drawn[case], seed, members[place % len(members)] if members else None))
     return wanted

@@ -5,10 +5,11 @@ from pathlib import Path
 
 from coevo.candidate import Candidate
 from coevo.content import find_problem
-from coevo.evolution.operators import evolving, load_operators
+from coevo.evolution.operators import evolving
 from coevo.evolution.renderers import renderer_named
 from coevo.searching.assemble import read_heuristic
-from coevo.searching.config import OPERATORS, SearchConfig
+from coevo.searching.config import SearchConfig
+from coevo.searching.methods import operators_of
 from coevo.searching.models import renderer_of
 from coevo.searching.plan import plan
 
@@ -30,7 +31,7 @@ def preview(config: SearchConfig) -> Preview:
     problem = find_problem(config.problem)
     for file in config.start:
         read_heuristic(Path(file), problem)
-    operators = load_operators(("i1", *OPERATORS))
+    operators = operators_of(config)
     renderer = renderer_named(renderer_of(config))
     parents = [Candidate(code) for code in problem.baselines().values()]
     prompts = {
@@ -38,7 +39,7 @@ def preview(config: SearchConfig) -> Preview:
         for name, operator in operators.items()
     }
     the_plan = plan(config, evolving(operators))
-    lines = [f"first population: {the_plan.first} completions of i1"]
+    lines = [f"first population: {the_plan.first} completions of i1"] if the_plan.first else []
     lines += [
         f"generation {number}: " + ", ".join(f"{name} {count}" for name, count in counts.items())
         for number, counts in enumerate(the_plan.generations, 1)

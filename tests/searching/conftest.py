@@ -6,17 +6,19 @@ from collections import Counter
 import pytest
 
 from coevo.candidate import Evaluation
-from coevo.evolution.operators import load_operators
 from coevo.evolution.renderers import renderer_named
 from coevo.interfaces import Completion
+from coevo.searching.asking import Asker
 from coevo.searching.breeding import Breeder
-from coevo.searching.config import OPERATORS, make_config
+from coevo.searching.config import make_config
 from coevo.searching.examiner import Examiner
 from coevo.searching.learning import Learner
 from coevo.searching.loop import Search
+from coevo.searching.methods import operators_of
 from coevo.searching.models import WritingModel
 from coevo.searching.plan import plan
 from coevo.searching.stopping import StopRule
+from coevo.searching.teaching import Teacher
 
 
 class CountingEngine:
@@ -79,10 +81,11 @@ class Harness:
             config=self.config,
             problem=problem,
             plan=the_plan,
-            operators=load_operators(("i1", *OPERATORS)),
-            breeder=Breeder(problem, self.engine, renderer_named("plain"), log, examiner),
+            operators=operators_of(self.config),
+            breeder=Breeder(problem, Asker(self.engine, log), renderer_named("plain"), log, examiner),
             examiner=examiner,
             learner=Learner(self.config, len(the_plan.generations), WritingModel(self.engine, "plain"), log, directory),
+            teacher=Teacher(),
             log=log,
             stop=StopRule(self.config, 1.0, lambda: 0.0, log.recorded),
             start=tuple(start),

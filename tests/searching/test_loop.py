@@ -5,6 +5,7 @@ import pytest
 from coevo.candidate import Candidate, Evaluation
 from coevo.es.history import read_history, updates
 from coevo.records.event_log import read_events
+from coevo.searching.closing import Tally
 from coevo.searching.loop import evolve
 
 
@@ -13,11 +14,26 @@ def events_of(harness, kind):
     return [event for event in read_events(harness.directory.events) if event["kind"] == kind]
 
 
-@pytest.mark.parametrize("es", ["dense", "off"])
+ARMS = {
+    "dense": {},
+    "off": {"es": "off"},
+    "noise-only": {"learns": False},
+    "antithetic": {"evolution_strategy": {"antithetic": True}},
+    "copes": {"evolution_strategy": {"subspaces": 2}},
+    "low-rank": {"es": "low-rank"},
+    "constant": {"evolution_strategy": {"schedule": "constant"}},
+    "floor": {"evolution_strategy": {"sigma_end": 1e-3}},
+    "rank": {"reward": "rank"},
+    "sample": {"method": "sample"},
+    "sample-off": {"method": "sample", "es": "off"},
+}
+
+
+@pytest.mark.parametrize("arm", ARMS)
 @pytest.mark.parametrize("budget", [1, 7, 35, 70, 201])
-def test_the_budget_is_spent_exactly(harness, budget, es):
+def test_the_budget_is_spent_exactly(harness, budget, arm):
     """The engine is asked once for every unit of budget and never more, whatever the arm."""
-    run = harness(budget=budget, es=es)
+    run = harness(budget=budget, **ARMS[arm])
     evolve(run.search)
     assert len(run.engine.requests) == budget == sum(len(e["requests"]) for e in events_of(run, "asked"))
     assert len({request.id for request in run.engine.requests}) == budget
@@ -135,8 +151,11 @@ def test_no_valid_first_candidate_stops_with_the_three_most_frequent_reasons(har
     run = harness(judge=lambda code: next(queue), budget=100)
     outcome = evolve(run.search)
     assert outcome.status == "no-valid-candidate"
-    assert len(outcome.failures) == 3
-    assert outcome.failures[0] == "5 × crash: ZeroDivisionError: line 1"
+    tally = Tally(charges_first=True)
+    for event in read_events(run.directory.events):
+        tally.take(event)
+    assert len(tally.frequent_failures()) == 3
+    assert tally.frequent_failures()[0] == "5 × crash: ZeroDivisionError: line 1"
     assert len(run.engine.requests) == 10
 
 
@@ -180,3 +199,35 @@ def test_two_runs_with_one_seed_are_the_same(harness, tmp_path, tsp, fake_pool, 
         return [{k: v for k, v in e.items() if k != "clock"} for e in read_events(directory.events)]
 
     assert story(1, "a") == story(1, "b") != story(2, "c")
+
+
+def test_noise_only_perturbs_and_never_updates(harness):
+    """The ablation asks members and records their rewards; the weights stay where they are."""
+    run = harness(budget=190, learns=False)
+    evolve(run.search)
+    assert any(request.member for request in run.engine.requests)
+    steps = events_of(run, "step")
+    assert steps
+    assert len({step["fingerprint"] for step in steps}) == 1
+    assert run.engine.updates == []
+    assert len(set(steps[0]["rewards"])) > 1
+
+
+def test_sampling_writes_new_heuristics_only_and_learns_at_each_batch(harness):
+    """Every completion is an i1 without parents; members of each batch earn minus their children's mean cost."""
+    run = harness(budget=120, method="sample")
+    outcome = evolve(run.search)
+    assert run.asked() == {"i1": 120}
+    assert len(outcome.population) == 10
+    assert len(run.engine.updates) == 5  # the last of six batches has sigma 0
+    children = events_of(run, "child")
+    assert all(child["parents"] == [] for child in children)
+
+
+def test_sampling_survives_batches_without_a_valid_child(harness):
+    """A batch in which everything fails teaches nothing and ends nothing; that nothing was valid is a status."""
+    verdicts = iter([Evaluation("crash", "no")] * 200)
+    run = harness(judge=lambda code: next(verdicts), budget=60, method="sample")
+    assert evolve(run.search).status == "no-valid-candidate"
+    assert len(run.engine.requests) == 60
+    assert run.engine.updates == []

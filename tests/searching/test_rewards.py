@@ -10,6 +10,7 @@ from coevo.interfaces import Member
 from coevo.searching.breeding import Child
 from coevo.searching.rewards import child_rewards, member_rewards
 
+RULES = ("difference", "cost", "rank")
 PARENT = Scored(Candidate("# parent"), 7.0)
 
 
@@ -53,6 +54,46 @@ def test_an_invalid_child_earns_less_than_every_valid_one(costs, worst):
     failed = [r for r, cost in zip(rewards, costs, strict=True) if cost is None]
     assert all(math.isfinite(reward) for reward in rewards)
     assert not failed or max(failed) < min(valid)
+
+
+def test_cost_is_the_rule_without_parents():
+    """Without parents, and under the rule "cost", a child earns minus its cost, and a copy no more than that."""
+    orphan = Child(Candidate("# c"), Evaluation("ok", cost=6.0, objective=6.0), (), None)
+    assert child_rewards([orphan], worst=9.0) == [-6.0]
+    rewards = child_rewards([child(6.5), child(8.0), child(7.0, code=PARENT.candidate.code)], worst=9.0, rule="cost")
+    assert rewards == [-6.5, -8.0, -7.0]
+
+
+def test_a_copy_can_count_as_invalid():
+    """Then it earns less than every other child, under every rule; a step of copies teaches nothing."""
+    copy = child(7.0, code=PARENT.candidate.code)
+    for rule in RULES:
+        good, bad, copied = child_rewards([child(6.0), child(8.5), copy], worst=9.0, rule=rule, copies="invalid")
+        assert copied < bad < good
+    assert child_rewards([copy], worst=9.0, copies="invalid") is None
+
+
+@given(
+    st.lists(st.none() | st.floats(0, 1e9), min_size=1, max_size=20), st.sampled_from(["difference", "cost", "rank"])
+)
+def test_every_rule_orders_valid_children_and_puts_invalid_ones_last(costs, rule):
+    """A cheaper child never earns less, and failing earns least, whatever the rule."""
+    rewards = child_rewards([child(cost) for cost in costs], worst=50.0, rule=rule)
+    if all(cost is None for cost in costs):
+        assert rewards is None
+        return
+    valid = sorted((cost, -reward) for cost, reward in zip(costs, rewards, strict=True) if cost is not None)
+    assert [-reward for _, reward in valid] == sorted((-reward for _, reward in valid), reverse=True)
+    failed = [reward for cost, reward in zip(costs, rewards, strict=True) if cost is None]
+    assert not failed or max(failed) < min(-reward for _, reward in valid)
+
+
+@given(st.lists(st.floats(0, 1e6), min_size=2, max_size=20))
+def test_ranks_are_centred_and_bounded(costs):
+    """Ranks lie in [-½, ½], and their mean over the step is 0: one disaster counts as one place."""
+    rewards = child_rewards([child(cost) for cost in costs], worst=9.0, rule="rank")
+    assert sum(rewards) == pytest.approx(0.0, abs=1e-9)
+    assert max(map(abs, rewards)) <= 0.5
 
 
 def test_a_member_earns_the_mean_of_its_children():

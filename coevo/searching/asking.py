@@ -1,0 +1,70 @@
+"""Completions, charged and recorded: the one way in which a run asks a model anything.
+
+A request is recorded as charged before it is sent. Answers are handed on as soon as they are there and recorded in
+request order, whatever order they come in. On resume, what the log already holds is not asked again, and what was
+charged but not answered is asked under the same id and seed and not charged again.
+"""
+
+import hashlib
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+
+from coevo.interfaces import Completion, Engine, Request
+from coevo.records.event_log import EventLog
+from coevo.records.past import completions
+
+SKILL_METER = "skill"
+"""The operator in whose name the skill is distilled: its completions are counted apart from those of operators."""
+
+
+class Asker:
+    """Asks one engine on behalf of a run."""
+
+    def __init__(self, engine: Engine, log: EventLog) -> None:
+        self._engine = engine
+        self._log = log
+        self._past = completions(log.recorded)
+
+    def ask(self, requests: Sequence[Request], *, operator: str, generation: int) -> Iterator[Completion]:
+        """Charge a batch and yield its completions as they come.
+
+        Args:
+            requests: Each costs one unit on the meter of its operator.
+            operator: Who asks; `SKILL_METER` is a meter of its own.
+            generation: 0 for the first population, then 1, 2, …
+        """
+        charges = [_charge(request) for request in requests]
+        self._log.emit("asked", operator=operator, generation=generation, requests=charges)
+        return self._answers(requests)
+
+    def _answers(self, requests: Sequence[Request]) -> Iterator[Completion]:
+        unanswered = [request for request in requests if request.id not in self._past]
+        arrived = {request.id: self._past[request.id] for request in requests if request.id in self._past}
+        awaited = deque(requests)
+        yield from list(arrived.values())
+        self._record_turns(awaited, arrived)
+        for completion in self._engine.generate(unanswered) if unanswered else ():
+            arrived[completion.request_id] = completion
+            self._record_turns(awaited, arrived)
+            yield completion
+
+    def _record_turns(self, awaited: deque[Request], arrived: Mapping[str, Completion]) -> None:
+        """Record, and take off the queue, the completions whose turn has come."""
+        while awaited and awaited[0].id in arrived:
+            self._record(arrived[awaited.popleft().id])
+
+    def _record(self, completion: Completion) -> None:
+        self._log.emit(
+            "completion",
+            id=completion.request_id,
+            text=completion.text,
+            finish=completion.finish,
+            tokens=completion.num_tokens,
+        )
+
+
+def _charge(request: Request) -> dict[str, object]:
+    """A request as it is recorded; by the hash of its prompt a resumed run notices changed operators or problems."""
+    prompt = hashlib.blake2b(request.text.encode(), digest_size=8).hexdigest()
+    member = request.member.identity if request.member else None
+    return {"id": request.id, "seed": request.seed, "member": member, "prompt": prompt}
