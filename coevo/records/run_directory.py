@@ -1,6 +1,6 @@
 """The run directory: where a run writes, and the only place that knows its file names.
 
-config.toml  environment.json  events.jsonl  candidates/<identity>.py  es/history.jsonl  best.py  result.json
+config.toml  environment.json  events.jsonl  candidates/<identity>.py  es/history.jsonl  SKILL.md  best.py  result.json
 """
 
 import json
@@ -111,6 +111,10 @@ class RunDirectory:
         file = self.path / "environment.json"
         if not file.exists():
             write_json(file, {"schema_version": SCHEMA_VERSION, **environment})
+
+    def save_skill(self, text: str) -> None:
+        """Write the latest version of the skill; earlier ones are in the event log."""
+        write_text(self.path / "SKILL.md", text)
 
     def save_best(self, best: Candidate) -> None:
         """Write `best.py`."""

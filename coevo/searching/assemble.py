@@ -1,7 +1,7 @@
 """From a configuration to the parts of a search: pure wiring, no decisions of the method."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -9,10 +9,11 @@ from coevo.candidate import Candidate
 from coevo.content import ProblemFolder, find_problem
 from coevo.errors import ContentError
 from coevo.evaluation import EvaluationPool
-from coevo.evolution.operators import evolving
+from coevo.evolution.operators import Operator, evolving
 from coevo.evolution.renderers import RendererName, renderer_named, unreadable
 from coevo.records.event_log import Listener
 from coevo.records.run_directory import RunDirectory
+from coevo.searching.analysts import analyst_of, check_analyst, start_mentor
 from coevo.searching.asking import Asker
 from coevo.searching.breeding import Breeder
 from coevo.searching.config import SearchConfig
@@ -21,7 +22,7 @@ from coevo.searching.finish import reference_means, textbook_algorithms
 from coevo.searching.learning import Learner
 from coevo.searching.loop import Search
 from coevo.searching.methods import operators_of
-from coevo.searching.models import start_model
+from coevo.searching.models import renderer_of, start_model
 from coevo.searching.plan import plan
 from coevo.searching.stopping import StopRule
 from coevo.searching.teaching import Teacher
@@ -42,9 +43,11 @@ def assembled(
     operators = operators_of(config)
     start = tuple(read_heuristic(Path(file), problem) for file in config.start)
     the_plan = plan(config, evolving(operators))
+    check_skill(config, operators)
     with ExitStack() as stack:
         model = start_model(config, problem)
         stack.callback(model.engine.close)
+        mentor = start_mentor(config, problem, model, stack)
         pool = stack.enter_context(EvaluationPool(problem, workers=config.workers, unsafe=config.unsafe_no_sandbox))
         model.engine.fingerprint()  # a model that cannot be served shows now
         check_baselines(problem, pool)
@@ -54,6 +57,7 @@ def assembled(
         directory = open_directory()
         log = stack.enter_context(directory.open_log(time.time, listeners))
         examiner = Examiner(pool, log, directory)
+        analyst = analyst_of(config, problem.description, mentor, log)
         yield (
             Search(
                 config=config,
@@ -63,13 +67,28 @@ def assembled(
                 breeder=Breeder(problem, Asker(model.engine, log), renderer_named(model.renderer), log, examiner),
                 examiner=examiner,
                 learner=Learner(config, len(the_plan.generations), model, log, directory),
-                teacher=Teacher(),
+                teacher=Teacher(config, problem.spec.name, analyst, log, directory),
                 log=log,
                 stop=StopRule(config, problem.sign(), time.monotonic, log.recorded),
                 start=start,
                 references=references,
             ),
             directory,
+        )
+
+
+def check_skill(config: SearchConfig, operators: Mapping[str, Operator]) -> None:
+    """Refuse a skill that could not be distilled, or that no prompt in words would hold.
+
+    Raises:
+        CoevoError: Naming the model or the operator.
+    """
+    check_analyst(config)
+    deaf = [name for name, operator in operators.items() if not operator.takes_skill]
+    if config.skill_every is not None and deaf and renderer_of(config) != "slots":
+        raise ContentError(
+            f"expected ${{skill}} in the prompt of every operator of a search with a skill, found none in "
+            f"{deaf[0]}.md; put it where the lessons are to stand, or drop --skill-every"
         )
 
 

@@ -48,12 +48,13 @@ class Prompting:
 
 @dataclass(frozen=True, slots=True)
 class Child:
-    """What became of an assignment. `candidate` is None where the answer holds no program."""
+    """What became of an assignment. `candidate` is None where the answer holds no program; `id` is the completion's."""
 
     candidate: Candidate | None
     evaluation: Evaluation
     parents: tuple[Scored, ...]
     member: Member | None
+    id: str = ""
 
     @property
     def scored(self) -> Scored | None:
@@ -136,4 +137,4 @@ class Breeder:
             detail=evaluation.detail,
             cost=evaluation.cost,
         )
-        return Child(draft.candidate, evaluation, assignment.parents, assignment.member)
+        return Child(draft.candidate, evaluation, assignment.parents, assignment.member, name)

@@ -12,6 +12,7 @@ from coevo.engines.policy import FROZEN, WeightPolicy
 from coevo.errors import ConfigError
 from coevo.es.settings import ESSettings
 from coevo.searching.recipes import RECIPES
+from coevo.skills.settings import SkillSettings
 
 OPERATORS = ("e1", "e2", "m1", "m2")
 """The operators of a generation, in order (EoH, arXiv:2401.02051); i1 makes the first population."""
@@ -56,6 +57,8 @@ class SearchConfig(BaseModel):
     skill_model: str = ""
     """Who distils the skill: "" for the model that writes (statistics, where that is the embedded one, which cannot
     reflect), "statistics" for no model, or another model named as `model` is."""
+    skill: SkillSettings = SkillSettings()
+    """Bounds of the skill, and of what an update of it reads."""
     parents: Literal["common", "independent"] = "common"
     """Whether the members of a step share their parents, or each child draws its own."""
     seeds: Literal["common", "independent"] = "independent"
@@ -129,7 +132,7 @@ class SearchConfig(BaseModel):
         return self
 
 
-TABLES = ("evolution_strategy", "weights")
+TABLES = ("evolution_strategy", "weights", "skill")
 """Fields that are tables: a partial one is filled up with defaults."""
 
 EMBEDDED_STRATEGY: dict[str, Any] = {"sigma": 5e-3, "alpha": 2.5e-3}

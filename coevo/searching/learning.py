@@ -32,8 +32,8 @@ class Learner:
         self._engine = model.engine
         self._log = log
         self._directory = directory
-        self._recipe = WeightRecipe(config.weights.scope, model.storage, config.weights.update_rule)
-        self._strategy = EvolutionStrategy(self._settings, seed_of(config.seed, "noise"))
+        self._recipe = WeightRecipe(config.weights.scope, model.storage, config.weights.update_rule, model.basis)
+        self._strategy = EvolutionStrategy(self._settings, seed_of(config.seed, "noise"), basis=model.basis)
 
     def fingerprint(self) -> int:
         """Fingerprint of the unperturbed model as it is now."""

@@ -88,7 +88,7 @@ def first_population(search: Search) -> Population:
         return population
     wanted = [Assignment((), seed_of(search.config.seed, "sampling", 0, FIRST, n)) for n in range(search.plan.first)]
     children = search.breeder.breed(search.operators[FIRST], 0, wanted, search.prompting)
-    search.teacher.observe(FIRST, children, child_rewards(children, float("inf")))
+    search.teacher.observe(FIRST, 0, children, child_rewards(children, math.inf))
     return population.manage(_valid(children))
 
 
@@ -111,7 +111,7 @@ def advance(search: Search, population: Population, generation: int, operator: O
     )
     if members:
         search.learner.learn(operator, generation, children, rewards)
-    search.teacher.observe(operator.name, children, rewards)
+    search.teacher.observe(operator.name, generation, children, rewards)
     return population.manage(_valid(children))
 
 

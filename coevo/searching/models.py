@@ -5,6 +5,7 @@ from pathlib import Path
 
 from coevo.content import ProblemFolder
 from coevo.engines.endpoint.address import parse_address
+from coevo.engines.guiding import load_guide
 from coevo.engines.loading import ModelFolder, inspect_folder, read_model_card, resolve_model
 from coevo.engines.policy import FROZEN
 from coevo.engines.storage import exact_storage
@@ -22,11 +23,13 @@ class WritingModel:
         engine: Completes text.
         renderer: How prompts are written.
         storage: Type of the exact weights, which the history records.
+        basis: Identity of the basis that the weights move in; 0 unless the scope is guided.
     """
 
     engine: Engine
     renderer: RendererName
     storage: Storage = "float32"
+    basis: int = 0
 
 
 def start_model(config: SearchConfig, problem: ProblemFolder) -> WritingModel:
@@ -49,7 +52,8 @@ def start_model(config: SearchConfig, problem: ProblemFolder) -> WritingModel:
         return WritingModel(open_endpoint(config.model), renderer)
     folder = inspect_folder(resolve_model(config.model))
     storage = exact_storage(folder.dtype, config.weights.update_rule)
-    return WritingModel(_holding_weights(config, folder), renderer, storage)
+    guide = load_guide(config.weights, folder) if config.es != "off" else None
+    return WritingModel(_holding_weights(config, folder), renderer, storage, guide.identity if guide else 0)
 
 
 def renderer_of(config: SearchConfig) -> RendererName:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from coevo.engines.guiding import basis_file
 from coevo.engines.policy import WeightPolicy
 from coevo.engines.storage import STORAGE, exact_storage, to_storage
 from coevo.errors import ConfigError, RunError
@@ -123,6 +124,7 @@ def _replay(run: Run, model: str | None) -> "tuple[Replay, ReplayedWeights]":
     folder = resolve_model(model or run.config.model)
     _check_storage(inspect_folder(folder), policy, history)
     weights = open_weights(folder, policy, threads=len(os.sched_getaffinity(0)))
+    _check_basis(weights, history)
     now = start = _hex(weights.weights.fingerprint())
     _check_start(run, folder, start, started)
     parts_at = None
@@ -192,7 +194,7 @@ def _history(run: Run, steps: list[int] | None) -> list[StepRecord]:
 def _policy(run: Run, history: list[StepRecord]) -> WeightPolicy:
     weights = run.config.weights
     recipe = history[-1].recipe if history else WeightRecipe(weights.scope, rule=weights.update_rule)
-    return WeightPolicy(scope=recipe.scope, update_rule=recipe.rule)
+    return WeightPolicy(scope=recipe.scope, update_rule=recipe.rule, basis=weights.basis)
 
 
 def _check_storage(folder: "ModelFolder", policy: WeightPolicy, history: list[StepRecord]) -> None:
@@ -201,6 +203,15 @@ def _check_storage(folder: "ModelFolder", policy: WeightPolicy, history: list[St
         raise RunError(
             f"expected weights kept in {history[-1].storage}, as the history says, got {kept} in {folder.path}; "
             "this is the history of another model: name the one the run began with by --model"
+        )
+
+
+def _check_basis(weights: "ReplayedWeights", history: list[StepRecord]) -> None:
+    wanted, found = history[-1].recipe.basis if history else 0, weights.basis
+    if wanted and (found is None or found.identity != wanted):
+        raise RunError(
+            f"expected the basis {wanted:016x} that the run moved in, got {found and f'{found.identity:016x}'} in "
+            f"{basis_file(weights.policy, weights.folder.path)}; put the one it began with there"
         )
 
 

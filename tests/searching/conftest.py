@@ -2,18 +2,20 @@
 
 import hashlib
 from collections import Counter
+from contextlib import ExitStack
 
 import pytest
 
 from coevo.candidate import Evaluation
 from coevo.evolution.renderers import renderer_named
 from coevo.interfaces import Completion
+from coevo.searching.analysts import analyst_of, start_mentor
 from coevo.searching.asking import Asker
 from coevo.searching.breeding import Breeder
 from coevo.searching.config import make_config
 from coevo.searching.examiner import Examiner
 from coevo.searching.learning import Learner
-from coevo.searching.loop import Search
+from coevo.searching.loop import Search, evolve
 from coevo.searching.methods import operators_of
 from coevo.searching.models import WritingModel
 from coevo.searching.plan import plan
@@ -39,6 +41,8 @@ class CountingEngine:
             name = f"{request.id} {request.seed} {member} {self.fingerprint()}"
             number = int.from_bytes(hashlib.blake2b(name.encode(), digest_size=2).digest(), "little") / 65536
             text = "no program" if number > 0.9 else f"def select_next_node(a, b, c, d):\n    return {number}\n"
+            if ".skill." in request.id:
+                text = f"ADD worked: numbers of kind {int(5 * number)} FROM 1"
             yield Completion(request.id, text, "stop", 5)
 
     def commit(self, update):
@@ -75,17 +79,20 @@ class Harness:
     def __init__(self, directory, log, problem, pool, start=(), **values):
         self.config = make_config({"model": "fake", **values})
         self.engine, self.pool, self.log, self.directory = CountingEngine(), pool, log, directory
-        examiner = Examiner(pool, log, directory)
+        examiner, asker = Examiner(pool, log, directory), Asker(self.engine, log)
+        model = WritingModel(self.engine, "plain")
+        mentor = start_mentor(self.config, problem, model, ExitStack())
+        analyst = analyst_of(self.config, problem.description, mentor, log)
         the_plan = plan(self.config)
         self.search = Search(
             config=self.config,
             problem=problem,
             plan=the_plan,
             operators=operators_of(self.config),
-            breeder=Breeder(problem, Asker(self.engine, log), renderer_named("plain"), log, examiner),
+            breeder=Breeder(problem, asker, renderer_named("plain"), log, examiner),
             examiner=examiner,
-            learner=Learner(self.config, len(the_plan.generations), WritingModel(self.engine, "plain"), log, directory),
-            teacher=Teacher(),
+            learner=Learner(self.config, len(the_plan.generations), model, log, directory),
+            teacher=Teacher(self.config, "tsp", analyst, log, directory),
             log=log,
             stop=StopRule(self.config, 1.0, lambda: 0.0, log.recorded),
             start=tuple(start),
@@ -95,6 +102,19 @@ class Harness:
     def asked(self):
         """How many requests each operator made, as the engine saw it."""
         return Counter(request.id.split(".")[1] for request in self.engine.requests)
+
+
+@pytest.fixture
+def reopened(run_directory, tsp, fake_pool, ticking):
+    """Goes on with the run directory of a search as it is, with fresh parts; gives the search and its outcome's log."""
+
+    def go_on(**values):
+        with run_directory.open_log(ticking) as log:
+            again = Harness(run_directory, log, tsp, fake_pool(judge), **values)
+            evolve(again.search)
+        return again
+
+    return go_on
 
 
 @pytest.fixture

@@ -1,0 +1,105 @@
+"""From a configuration to who distils the skill: nobody, statistics, the model that writes, or another one."""
+
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+
+from coevo.content import ProblemFolder
+from coevo.errors import ConfigError
+from coevo.interfaces import Engine, Request, Sampling
+from coevo.records.event_log import EventLog
+from coevo.searching.asking import SKILL_METER, Asker
+from coevo.searching.config import SearchConfig, make_config
+from coevo.searching.models import WritingModel, renderer_of, start_model
+from coevo.searching.seeds import seed_of
+from coevo.skills import Analyst, Ask, ModelAnalyst, StatisticsAnalyst, load_prompts
+
+STATISTICS = "statistics"
+ANSWER_TOKENS = 768
+"""Shortest limit on an analyst's answer: that of the writer may be set for short programs."""
+
+AnalystAt = Callable[[int], Analyst]
+"""From a generation to the analyst of the update after it."""
+
+
+def start_mentor(config: SearchConfig, problem: ProblemFolder, model: WritingModel, stack: ExitStack) -> Engine | None:
+    """The engine that answers an analyst's questions; None where none are asked.
+
+    Args:
+        config: Names it.
+        problem: What the skill is about.
+        model: The model that writes the children.
+        stack: Closes what has to be started.
+
+    Raises:
+        ModelError: If another model is named that cannot be loaded.
+        ConfigError: If that model reads no words.
+    """
+    is_counted = config.skill_model == STATISTICS or (not config.skill_model and model.renderer == "slots")
+    if config.skill_every is None or is_counted:
+        return None
+    if not config.skill_model:
+        return model.engine
+    check_analyst(config)
+    engine = start_model(_config_of_other(config), problem).engine
+    stack.callback(engine.close)
+    return engine
+
+
+def analyst_of(config: SearchConfig, task: str, mentor: Engine | None, log: EventLog) -> AnalystAt | None:
+    """Who distils the skill of a run; None for a run without one.
+
+    Args:
+        config: Says whether there is a skill.
+        task: What the skill is about, in words.
+        mentor: Who is asked, from `start_mentor`.
+        log: Where completions for the skill are charged.
+
+    Raises:
+        ContentError: If a prompt file is missing or malformed.
+    """
+    if config.skill_every is None:
+        return None
+    if mentor is None:
+        return lambda generation: StatisticsAnalyst()
+    asker, prompts = Asker(mentor, log), load_prompts()
+    return lambda generation: ModelAnalyst(_ask(asker, config, generation), prompts, task)
+
+
+def check_analyst(config: SearchConfig) -> None:
+    """Refuse a skill model that reads no words.
+
+    Raises:
+        ConfigError: Naming it.
+        ModelError: If there is no such model.
+    """
+    if config.skill_every is None or config.skill_model in ("", STATISTICS):
+        return
+    if renderer_of(_config_of_other(config)) == "slots":
+        raise ConfigError(
+            f"expected a skill model that reads words, got {config.skill_model}, which reads slots; "
+            f"name another one, or take --skill-model {STATISTICS}"
+        )
+
+
+def _config_of_other(config: SearchConfig) -> SearchConfig:
+    return make_config({"budget": 1, "model": config.skill_model, "es": "off", "workers": config.workers})
+
+
+def _ask(asker: Asker, config: SearchConfig, generation: int) -> Ask:
+    sampling = Sampling(config.temperature, config.top_p, max(config.max_tokens, ANSWER_TOKENS))
+
+    def ask(stage: str, prompts: Sequence[str]) -> list[str | None]:
+        requests = [
+            Request(
+                f"{generation}.{SKILL_METER}.{stage}.{place}",
+                prompt,
+                seed_of(config.seed, SKILL_METER, generation, stage, place),
+                sampling=sampling,
+            )
+            for place, prompt in enumerate(prompts)
+        ]
+        answers = {a.request_id: a for a in asker.ask(requests, operator=SKILL_METER, generation=generation)}
+        ordered = [answers[request.id] for request in requests]
+        return [answer.text if answer.finish == "stop" else None for answer in ordered]
+
+    return ask

@@ -1,0 +1,18 @@
+"""The arms of a search: every variant that changes what is asked, learned or prompted."""
+
+ARMS = {
+    "dense": {},
+    "off": {"es": "off"},
+    "noise-only": {"learns": False},
+    "antithetic": {"evolution_strategy": {"antithetic": True}},
+    "copes": {"evolution_strategy": {"subspaces": 2}},
+    "low-rank": {"es": "low-rank"},
+    "constant": {"evolution_strategy": {"schedule": "constant"}},
+    "floor": {"evolution_strategy": {"sigma_end": 5e-4}},
+    "rank": {"reward": "rank", "copies": "invalid"},
+    "sample": {"method": "sample"},
+    "sample-off": {"method": "sample", "es": "off"},
+    "skill": {"skill_every": 1, "skill": {"max_traces": 6}},
+    "statistics": {"skill_every": 1, "skill_model": "statistics"},
+}
+"""Name -> values of `SearchConfig` beside budget and seed."""
