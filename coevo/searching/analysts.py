@@ -5,6 +5,7 @@ from contextlib import ExitStack
 
 from coevo.content import ProblemFolder
 from coevo.errors import ConfigError
+from coevo.evolution.renderers import RendererName
 from coevo.interfaces import Engine, Request, Sampling
 from coevo.records.event_log import EventLog
 from coevo.searching.asking import SKILL_METER, Asker
@@ -21,6 +22,18 @@ AnalystAt = Callable[[int], Analyst]
 """From a generation to the analyst of the update after it."""
 
 
+def asks_a_model(config: SearchConfig, writer: RendererName) -> bool:
+    """Whether the skill of a configuration is distilled by a model, and not from statistics.
+
+    Args:
+        config: Names it.
+        writer: How prompts for the model that writes the children are written.
+    """
+    if config.skill_model:
+        return config.skill_model != STATISTICS
+    return writer != "slots"
+
+
 def start_mentor(config: SearchConfig, problem: ProblemFolder, model: WritingModel, stack: ExitStack) -> Engine | None:
     """The engine that answers an analyst's questions; None where none are asked.
 
@@ -34,8 +47,7 @@ def start_mentor(config: SearchConfig, problem: ProblemFolder, model: WritingMod
         ModelError: If another model is named that cannot be loaded.
         ConfigError: If that model reads no words.
     """
-    is_counted = config.skill_model == STATISTICS or (not config.skill_model and model.renderer == "slots")
-    if config.skill_every is None or is_counted:
+    if config.skill_every is None or not asks_a_model(config, model.renderer):
         return None
     if not config.skill_model:
         return model.engine

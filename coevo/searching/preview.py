@@ -7,11 +7,13 @@ from coevo.candidate import Candidate
 from coevo.content import find_problem
 from coevo.evolution.operators import evolving
 from coevo.evolution.renderers import renderer_named
+from coevo.searching.analysts import asks_a_model
 from coevo.searching.assemble import read_heuristic
 from coevo.searching.config import SearchConfig
 from coevo.searching.methods import operators_of
 from coevo.searching.models import renderer_of
 from coevo.searching.plan import plan
+from coevo.skills import most_completions
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,4 +47,14 @@ def preview(config: SearchConfig) -> Preview:
         for number, counts in enumerate(the_plan.generations, 1)
     ]
     lines.append(f"in all {the_plan.charged} completions charged")
+    lines += _skill_lines(config, len(the_plan.generations))
     return Preview("\n".join(lines), prompts)
+
+
+def _skill_lines(config: SearchConfig, generations: int) -> list[str]:
+    """What the skill may cost beside the budget."""
+    if config.skill_every is None:
+        return []
+    updates = (generations - 1) // config.skill_every
+    each = most_completions(config.skill) if asks_a_model(config, renderer_of(config)) else 0
+    return [f"{updates} updates of the skill, for at most {updates * each} completions beside the budget"]

@@ -11,6 +11,7 @@ from coevo.searching.closing import Tally
 from coevo.searching.config import make_config
 from coevo.searching.loop import evolve
 from coevo.searching.methods import operators_of
+from coevo.searching.preview import preview
 from coevo.skills import Skill, most_completions
 
 SKILLED = {"skill_every": 1, "skill": {"max_traces": 6}}
@@ -132,3 +133,14 @@ def test_what_does_not_go_together_is_refused(values, said):
     with pytest.raises(ConfigError, match=said) as caught:
         make_config({"budget": 50, **values})
     assert "\n" not in str(caught.value)
+
+
+def test_the_plan_says_what_the_skill_may_cost():
+    """Updates by a model cost completions beside the budget, statistics none."""
+    assert preview(make_config({"budget": 200})).plan.count("skill") == 0
+    counted = preview(make_config({"budget": 200, "skill_every": 1})).plan.splitlines()[-1]
+    assert counted == "2 updates of the skill, for at most 0 completions beside the budget"
+    other = make_config({"budget": 200, "skill_every": 1, "skill_model": "http://127.0.0.1:1/v1#m"})
+    assert preview(other).plan.splitlines()[-1] == (
+        f"2 updates of the skill, for at most {2 * most_completions(other.skill)} completions beside the budget"
+    )
