@@ -17,6 +17,7 @@ LAYERS = [
     {"searching"},
     {"evolution", "evaluation", "es", "engines", "records", "skills"},
     {"noise", "sandbox", "problemkit", "codec"},
+    {"prompt_files"},
     {"content"},
     {"interfaces", "candidate", "block", "idioms", "errors"},
 ]

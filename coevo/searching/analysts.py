@@ -72,7 +72,8 @@ def analyst_of(config: SearchConfig, task: str, mentor: Engine | None, log: Even
     if config.skill_every is None:
         return None
     if mentor is None:
-        return lambda generation: StatisticsAnalyst()
+        statistics = StatisticsAnalyst()  # one for the run: it remembers the programs it has read
+        return lambda generation: statistics
     asker, prompts = Asker(mentor, log), load_prompts()
     return lambda generation: ModelAnalyst(_ask(asker, config, generation), prompts, task)
 

@@ -42,7 +42,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The edits of an answer, and whether it says that there are none to make."""
+    """The edits of an answer, and whether it says that there are none to make; beside edits, a NONE says nothing."""
 
     lines: tuple[Line, ...] = ()
     says_none: bool = False
@@ -58,7 +58,7 @@ def read_answer(skill: Skill, text: str) -> Answer:
     body = text.rpartition("</think>")[2]
     stripped = [_LEADING.sub("", line).rstrip() for line in body.splitlines()]
     lines = tuple(line for line in (_read_line(skill, text) for text in stripped) if line is not None)
-    return Answer(lines, any(_NONE.fullmatch(line) for line in stripped))
+    return Answer(lines, not lines and any(_NONE.fullmatch(line) for line in stripped))
 
 
 def lesson_patch(trace: str, answer: Answer) -> tuple[Patch, list[Rejection]]:

@@ -11,7 +11,7 @@ test holds for its own moment only.
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist, fmean
 
@@ -50,15 +50,29 @@ class Effect:
     without_it: int
 
 
-def significant(observations: Sequence[Observation], features: Iterable[str]) -> list[Effect]:
+@dataclass(frozen=True, slots=True)
+class Stratum:
+    """Programs that may be compared, in the order of their ids, with their rank scores about their mean."""
+
+    programs: tuple[Observation, ...]
+    scores: tuple[float, ...]
+
+
+def strata_of(observations: Iterable[Observation]) -> list[Stratum]:
+    """Observations by stratum, in the order of their names."""
+    found: dict[str, list[Observation]] = defaultdict(list)
+    for observation in observations:
+        found[observation.stratum].append(observation)
+    return [_stratum(sorted(found[name], key=lambda o: o.id)) for name in sorted(found)]
+
+
+def significant(observations: Iterable[Observation], features: Iterable[str]) -> list[Effect]:
     """Effects that pass, strongest first, ties in the order of the features.
 
     Only features that enough programs have and lack are tested and count in the correction; which those are does not
     depend on what the programs earned.
     """
-    strata: dict[str, list[Observation]] = defaultdict(list)
-    for observation in observations:
-        strata[observation.stratum].append(observation)
+    strata = strata_of(observations)
     tested = [effect for effect in (effect_of(feature, strata) for feature in features) if effect is not None]
     if not tested:
         return []
@@ -66,34 +80,41 @@ def significant(observations: Sequence[Observation], features: Iterable[str]) ->
     return sorted((effect for effect in tested if abs(effect.z) > bound), key=lambda effect: -abs(effect.z))
 
 
-def effect_of(feature: str, strata: Mapping[str, Sequence[Observation]]) -> Effect | None:
+def effect_of(feature: str, strata: Sequence[Stratum]) -> Effect | None:
     """The effect of one feature, or None if too few programs have it or lack it, or if all earned the same."""
     with_it: list[str] = []
     without_it = 0
-    excess: list[float] = []
-    variances: list[float] = []
-    weights: list[float] = []
-    gains: list[float] = []
-    for name in sorted(strata):
-        values = sorted(strata[name], key=lambda observation: observation.id)
-        has = [feature in observation.features for observation in values]
-        n1, n = sum(has), len(values)
-        if not 0 < n1 < n:
-            continue
-        scores = rank_scores([observation.value for observation in values])
-        centre = fmean(scores)
-        excess.append(math.fsum(score - centre for score, yes in zip(scores, has, strict=True) if yes))
-        spread = math.fsum((score - centre) ** 2 for score in scores)
-        variances.append(n1 * (n - n1) / (n * (n - 1)) * spread)
-        weights.append(n1 * (n - n1) / n)
-        gains.append(_mean_of(values, has, True) - _mean_of(values, has, False))
-        with_it += [observation.id for observation, yes in zip(values, has, strict=True) if yes]
-        without_it += n - n1
-    variance = math.fsum(variances)
+    sums = [(0.0, 0.0, 0.0, 0.0)]
+    for stratum in strata:
+        has = [feature in program.features for program in stratum.programs]
+        count, size = sum(has), len(has)
+        if 0 < count < size:
+            with_it += [program.id for program, yes in zip(stratum.programs, has, strict=True) if yes]
+            without_it += size - count
+            sums.append(_sums(stratum, has, count))
+    excess, variance, weight, gain = (math.fsum(column) for column in zip(*sums, strict=True))
     if len(with_it) < AT_LEAST or without_it < AT_LEAST or variance <= 0:
         return None
-    gain = math.fsum(w * g for w, g in zip(weights, gains, strict=True)) / math.fsum(weights)
-    return Effect(feature, gain, math.fsum(excess) / math.sqrt(variance), tuple(with_it), without_it)
+    return Effect(feature, gain / weight, excess / math.sqrt(variance), tuple(with_it), without_it)
+
+
+def _sums(stratum: Stratum, has: Sequence[bool], count: int) -> tuple[float, float, float, float]:
+    """What a stratum adds: the rank sum's excess, its variance under exchange, weight, weighted difference of means."""
+    size = len(has)
+    excess = math.fsum(score for score, yes in zip(stratum.scores, has, strict=True) if yes)
+    variance = count * (size - count) / (size * (size - 1)) * math.fsum(score**2 for score in stratum.scores)
+    weight = count * (size - count) / size
+    mean_with, mean_without = (
+        fmean(o.value for o, yes in zip(stratum.programs, has, strict=True) if yes is wanted)
+        for wanted in (True, False)
+    )
+    return excess, variance, weight, weight * (mean_with - mean_without)
+
+
+def _stratum(programs: Sequence[Observation]) -> Stratum:
+    scores = rank_scores([program.value for program in programs])
+    centre = fmean(scores)
+    return Stratum(tuple(programs), tuple(score - centre for score in scores))
 
 
 def rank_scores(values: Sequence[float]) -> list[float]:
@@ -109,7 +130,3 @@ def rank_scores(values: Sequence[float]) -> list[float]:
             scores[place] = ((start + end) / 2 + 1) / (len(values) + 1)
         start = end + 1
     return scores
-
-
-def _mean_of(values: Sequence[Observation], has: Sequence[bool], wanted: bool) -> float:
-    return fmean(o.value for o, yes in zip(values, has, strict=True) if yes is wanted)

@@ -4,7 +4,8 @@ An edit passes if all of this holds.
 
 - It rests on at least one trace, and on none that does not exist.
 - What it replaces or drops is in the skill; where it adds is a section of the skill.
-- Its text is one printable line with words in it, no longer than the bound.
+- Its text is one printable line of three words or more (a prompt's own forms, repeated, have fewer), no longer than the
+  bound.
 - No code: no fence, no definition, import, lambda or statement list.
 - No data: no number of more than eight digits, no row of four numbers, at most eight numbers, no string of more than 40
   characters without a space, no address.
@@ -24,6 +25,8 @@ from coevo.skills.settings import SkillSettings
 from coevo.skills.skill import SECTIONS, Skill
 from coevo.skills.trace import Trace
 
+MIN_WORDS = 3
+"""Words of the shortest lesson."""
 QUOTED_WORDS = 4
 """Words in a row that make a quotation."""
 
@@ -35,8 +38,8 @@ _ADDRESSING = frozenset((
 _ADDRESSED = re.compile(rf"\b(?:{'|'.join(sorted(_ADDRESSING))})\b")
 _ORDERS = re.compile(
     r"\b(?:ignore|ignoring|disregard|forget|override|bypass)\b.{0,30}\b(?:instructions?|prompts?|guidelines|the above|"
-    r"all (?:of )?(?:the )?(?:above|previous|prior|earlier)|(?:above|previous|prior|earlier) (?:rules|texts?|messages?))"
-    r"\b"
+    r"all (?:of )?(?:the )?(?:above|previous|prior|earlier)|"
+    r"(?:above|previous|prior|earlier) (?:rules|texts?|messages?))\b"
     r"|\b(?:print|reveal|leak|disclose|exfiltrate)\b.{0,30}\b(?:instances?|prompts?|instructions?|secrets?|passwords?)\b"
     r"|\b(?:show|repeat|output|send)\b.{0,30}\b(?:prompts?|instructions?|secrets?|passwords?)\b"
     r"|\b(?:system prompt|developer message|you are now|you are an?|as an ai|pretend to be|from now on you)\b"
@@ -94,7 +97,8 @@ class Guard:
         for pattern, reason in ((_CODE, "holds code"), (_MARKUP, "holds markup"), (_ADDRESS, "holds an address")):
             if pattern.search(text):
                 return reason
-        return _data_reason(text) or self._order_reason(text)
+        is_short = len(words_of(text)) < MIN_WORDS
+        return _data_reason(text) or self._order_reason(text) or (f"fewer than {MIN_WORDS} words" if is_short else "")
 
     def _order_reason(self, text: str) -> str:
         if _ORDERS.search(normal(text)):

@@ -3,18 +3,15 @@
 Front matter holds the name; the body's `$placeholders` have to be those its prompt is filled with, no fewer.
 """
 
-import string
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
-from coevo.content import content_roots, explain, read_text
 from coevo.errors import ContentError
+from coevo.prompt_files import fill, find_prompt_file, read_prompt_file
 
-FENCE = "+++"
 _LESSON = frozenset({"task", "skill", "trace", "lesson_chars"})
 PLACEHOLDERS: dict[str, frozenset[str]] = {
     "skill_lesson": _LESSON,
@@ -41,7 +38,7 @@ class Prompt:
 
     def fill(self, values: Mapping[str, str]) -> str:
         """The body with every placeholder filled in; what is filled in is not read for placeholders again."""
-        return string.Template(self.body).substitute(values)
+        return fill(self.body, dict(values))
 
 
 def read_prompt(file: Path) -> Prompt:
@@ -50,36 +47,14 @@ def read_prompt(file: Path) -> Prompt:
     Raises:
         ContentError: Naming the file, and the line where there is one.
     """
-    opening, _, rest = read_text(file).partition("\n")
-    front, fence, body = rest.partition(f"\n{FENCE}\n")
-    if opening.strip() != FENCE or not fence:
-        raise ContentError(f"{file}:1: expected TOML front matter between two lines of {FENCE}")
-    try:
-        matter = FrontMatter.model_validate(tomllib.loads(front))
-    except tomllib.TOMLDecodeError as error:
-        raise ContentError(f"{file}: front matter is not valid TOML: {error}") from error
-    except ValidationError as error:
-        raise ContentError(f"{file}: front matter: {explain(error)}") from error
-    if matter.name not in PLACEHOLDERS or matter.name != file.stem:
-        known = ", ".join(PLACEHOLDERS)
-        raise ContentError(f"{file}: expected name = {file.stem!r}, one of {known}, got {matter.name!r}")
-    _check_placeholders(file, body, front.count("\n") + 4, PLACEHOLDERS[matter.name])
-    return Prompt(matter.name, body)
-
-
-def _check_placeholders(file: Path, body: str, first_line: int, expected: frozenset[str]) -> None:
-    used = set()
-    for number, line in enumerate(body.split("\n"), first_line):
-        template = string.Template(line)
-        if not template.is_valid():
-            raise ContentError(f"{file}:{number}: a lone $; write $$ for a dollar sign")
-        for name in template.get_identifiers():
-            if name not in expected:
-                known = ", ".join(f"${p}" for p in sorted(expected))
-                raise ContentError(f"{file}:{number}: unknown placeholder ${name}; known are {known}")
-            used.add(name)
-    if missing := sorted(expected - used):
-        raise ContentError(f"{file}: the prompt needs ${missing[0]}, which is not there")
+    if file.stem not in PLACEHOLDERS:
+        raise ContentError(f"{file}: expected a file called as one of {', '.join(PLACEHOLDERS)}")
+    expected = PLACEHOLDERS[file.stem]
+    read = read_prompt_file(file, FrontMatter, expected)
+    if read.matter.name != file.stem:
+        raise ContentError(f"{file}: expected name = {file.stem!r} as the file is called, got {read.matter.name!r}")
+    read.require(expected)
+    return Prompt(read.matter.name, read.body)
 
 
 def load_prompts() -> dict[str, Prompt]:
@@ -88,14 +63,4 @@ def load_prompts() -> dict[str, Prompt]:
     Raises:
         ContentError: If one is missing or malformed.
     """
-    return {name: _find(name) for name in PLACEHOLDERS}
-
-
-def _find(name: str) -> Prompt:
-    for root in content_roots():
-        file = root / "operators" / f"{name}.md"
-        if file.is_file():
-            return read_prompt(file)
-    raise ContentError(
-        f"expected a prompt file {name}.md under operators/ in one of {[str(r) for r in content_roots()]}"
-    )
+    return {name: read_prompt(find_prompt_file(name)) for name in PLACEHOLDERS}

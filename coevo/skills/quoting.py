@@ -43,12 +43,17 @@ def one_line(text: str, max_chars: int) -> str:
     return clipped(_unmarked(line), max_chars)
 
 
-def quoted(text: str, max_chars: int) -> str:
-    """Text of any origin as quoted lines, each beginning with `MARK`; at most `max_chars` without the marks."""
+def plain(text: str, max_chars: int) -> str:
+    """Text of any origin as printable lines without markup of chat templates, at most this long in all."""
     bounded = clipped(text, max_chars).replace("\r\n", "\n").expandtabs(4)
     lines = (_unmarked(escaped(line)) for line in bounded.split("\n"))
     # Escaping lengthens, so that the bound has to be held again afterwards.
-    return "\n".join((MARK + line).rstrip() for line in clipped("\n".join(lines), max_chars).split("\n"))
+    return clipped("\n".join(lines), max_chars)
+
+
+def quoted(text: str, max_chars: int) -> str:
+    """Text of any origin as quoted lines, each beginning with `MARK`; at most `max_chars` without the marks."""
+    return "\n".join((MARK + line).rstrip() for line in plain(text, max_chars).split("\n"))
 
 
 def shares(lengths: Sequence[int], total: int) -> list[int]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from coevo.candidate import Candidate, Evaluation
-from coevo.skills.quoting import PREAMBLE, one_line, quoted, reason_of, shares
+from coevo.skills.quoting import PREAMBLE, one_line, plain, quoted, reason_of, shares
 
 Outcome = Literal["good", "bad", "neutral"]
 
@@ -70,9 +70,10 @@ class Trace:
         """
         earned = "" if self.value is None else f", earned {self.value:.4g}"
         lines = [f"Trace {one_line(self.id, 80)} of {one_line(self.task, 80)}: {self.outcome}{earned}.", PREAMBLE]
-        cut = shares([len(passage.text) for passage in self.passages], max_chars)
-        for passage, length in zip(self.passages, cut, strict=True):
-            lines += ["", f"{one_line(passage.label, 120)}:", quoted(passage.text, length)]
+        texts = [plain(passage.text, max_chars) for passage in self.passages]
+        cut = shares([len(text) for text in texts], max_chars)
+        for passage, text, length in zip(self.passages, texts, cut, strict=True):
+            lines += ["", f"{one_line(passage.label, 120)}:", quoted(text, length)]
         return "\n".join(lines)
 
 

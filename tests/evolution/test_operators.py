@@ -59,5 +59,5 @@ def test_the_five_of_eoh_ship():
 
 def test_a_missing_operator_says_where_it_was_looked_for():
     """An operator without a file is a content error that lists the roots."""
-    with pytest.raises(ContentError, match=r"expected an operator file zz\.md under operators/"):
+    with pytest.raises(ContentError, match=r"expected a prompt file zz\.md under operators/"):
         load_operators(("zz",))

@@ -112,7 +112,7 @@ def test_an_operator_without_a_place_for_the_skill_is_refused():
     config = make_config({"budget": 50, "model": "script.json", "engine": "scripted", "skill_every": 1})
     operators = operators_of(config)
     check_skill(config, operators)
-    operators["e2"] = dataclasses.replace(operators["e2"], body=operators["e2"].body.replace("${skill}", ""))
+    operators["e2"] = dataclasses.replace(operators["e2"], takes_skill=False)
     with pytest.raises(ContentError, match=r"found none in e2\.md"):
         check_skill(config, operators)
     check_skill(config.model_copy(update={"skill_every": None}), operators)
