@@ -15,11 +15,13 @@ LIST_CONTENT = """
 import json, coevo
 from coevo.content import bundled_root, problem_paths
 from coevo.engines.loading import resolve_model
+from coevo.experiments.grid import bundled_grids
 root = bundled_root()
 print(json.dumps({
     "package": coevo.__file__,
     "problems": sorted(p.name for p in problem_paths()),
     "operators": sorted(p.name for p in (root / "operators").glob("*.md")),
+    "grids": sorted(bundled_grids()),
     "model": sorted(p.name for p in resolve_model("embedded").iterdir()),
 }))
 """

@@ -9,11 +9,15 @@ from typing import NoReturn
 
 import typer
 
+from coevo.cli.bench import bench
+from coevo.cli.compare import compare
 from coevo.cli.evaluate import evaluate
 from coevo.cli.export import export
 from coevo.cli.model import model
+from coevo.cli.probe import probe
 from coevo.cli.problem import problem
 from coevo.cli.replay import replay
+from coevo.cli.report import report
 from coevo.cli.resume import resume
 from coevo.cli.search import search
 from coevo.errors import CoevoError, escaped
@@ -27,8 +31,12 @@ app = typer.Typer(
 app.command()(search)
 app.command()(resume)
 app.command()(replay)
+app.command()(report)
 app.command()(export)
 app.command()(evaluate)
+app.command()(bench)
+app.command()(compare)
+app.command()(probe)
 app.add_typer(problem, name="problem")
 app.add_typer(model, name="model")
 

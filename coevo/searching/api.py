@@ -19,7 +19,7 @@ from coevo.records.run_directory import RunDirectory
 from coevo.searching.assemble import assembled
 from coevo.searching.closing import closing
 from coevo.searching.config import SearchConfig, absolute, make_config
-from coevo.searching.finish import choose_best, report
+from coevo.searching.finish import Reported, choose_best, report
 from coevo.searching.loop import Search, evolve
 from coevo.searching.result import SearchResult
 
@@ -142,7 +142,8 @@ def _run(
             best = choose_best(outcome.population, search.examiner, search.problem) if outcome.population else None
             if best is not None:
                 directory.save_best(best.candidate)
-            findings = report(search.problem, best, search.examiner, known=search.references, compare=config.compare)
+            wanted = Reported(config.splits, config.compare, search.references)
+            findings = report(search.problem, best, search.examiner, wanted)
         except KeyboardInterrupt:
             directory.save_result(closing(search, directory, started, "interrupted"))
             raise KeyboardInterrupt(str(directory.path)) from None

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from coevo.candidate import Candidate
 from coevo.content import ProblemFolder, find_problem
-from coevo.errors import ContentError
+from coevo.errors import ConfigError, ContentError
 from coevo.evaluation import EvaluationPool
 from coevo.evolution.operators import Operator, evolving
 from coevo.evolution.renderers import RendererName, renderer_named, unreadable
@@ -40,6 +40,7 @@ def assembled(
         CoevoError: If a part cannot be had; nothing has been asked or charged then.
     """
     problem = find_problem(config.problem)
+    check_splits(config, problem)
     operators = operators_of(config)
     start = tuple(read_heuristic(Path(file), problem) for file in config.start)
     the_plan = plan(config, evolving(operators))
@@ -75,6 +76,17 @@ def assembled(
             ),
             directory,
         )
+
+
+def check_splits(config: SearchConfig, problem: ProblemFolder) -> None:
+    """Refuse splits that the problem does not have.
+
+    Raises:
+        ConfigError: Naming the split and those there are.
+    """
+    for split in config.splits:
+        if split not in problem.spec.splits:
+            raise ConfigError(f"expected splits among {', '.join(problem.spec.splits)}, got {split!r}")
 
 
 def check_skill(config: SearchConfig, operators: Mapping[str, Operator]) -> None:

@@ -23,11 +23,13 @@ class Assignment:
     """What one child is to be made of.
 
     Attributes:
+        operator: Who asks.
         parents: In prompt order.
         seed: Sampling seed, one of its own for every completion.
         member: The perturbed model that writes the child, or None for the unperturbed one.
     """
 
+    operator: Operator
     parents: tuple[Scored, ...]
     seed: int
     member: Member | None = None
@@ -82,45 +84,40 @@ class Breeder:
         self._log = log
         self._examiner = examiner
 
-    def breed(
-        self, operator: Operator, generation: int, wanted: Sequence[Assignment], prompting: Prompting
-    ) -> list[Child]:
-        """Make a batch of children with one operator, in the order of the assignments.
+    def breed(self, generation: int, wanted: Sequence[Assignment], prompting: Prompting) -> list[Child]:
+        """Make a batch of children, in the order of the assignments.
 
         Args:
-            operator: Who asks.
             generation: 0 for the first population, then 1, 2, …
-            wanted: One assignment per completion; each costs one unit of budget.
+            wanted: One assignment per completion; each costs one unit of budget. Their operators may differ.
             prompting: What all prompts of the batch have in common.
         """
-        requests = [
-            self._request(operator, f"{generation}.{operator.name}.{place}", assignment, prompting)
-            for place, assignment in enumerate(wanted)
-        ]
+        named = {f"{generation}.{each.operator.name}.{place}": each for place, each in enumerate(wanted)}
+        requests = [self._request(name, assignment, prompting) for name, assignment in named.items()]
+        operators = "+".join(dict.fromkeys(assignment.operator.name for assignment in wanted))
         drafts: dict[str, _Draft] = {}
-        assigned = dict(zip((request.id for request in requests), wanted, strict=True))
-        for completion in self._asker.ask(requests, operator=operator.name, generation=generation):
-            draft = self._read(operator, assigned[completion.request_id], completion)
+        for completion in self._asker.ask(requests, operator=operators, generation=generation):
+            draft = self._read(named[completion.request_id], completion)
             drafts[completion.request_id] = draft
             if draft.candidate is not None:
                 self._examiner.begin(draft.candidate)
-        return [self._child(r.id, operator, generation, assigned[r.id], drafts[r.id]) for r in requests]
+        return [self._child(name, generation, assignment, drafts[name]) for name, assignment in named.items()]
 
-    def _request(self, operator: Operator, name: str, assignment: Assignment, prompting: Prompting) -> Request:
+    def _request(self, name: str, assignment: Assignment, prompting: Prompting) -> Request:
         parents = [parent.candidate for parent in assignment.parents]
-        text = self._renderer.render(operator, self._problem, parents, prompting.guidance)
+        text = self._renderer.render(assignment.operator, self._problem, parents, prompting.guidance)
         return Request(name, text, assignment.seed, assignment.member, prompting.sampling)
 
-    def _read(self, operator: Operator, assignment: Assignment, completion: Completion) -> _Draft:
+    def _read(self, assignment: Assignment, completion: Completion) -> _Draft:
         if completion.finish == "length":
             return _Draft(None, f"the answer was cut off after {completion.num_tokens} tokens")
         reading = self._renderer.read(self._problem, completion.text)
         if reading.reason:
             return _Draft(None, reading.reason)
         parents = tuple(parent.candidate.identity for parent in assignment.parents)
-        return _Draft(Candidate(reading.code, reading.thought, operator.name, parents), "")
+        return _Draft(Candidate(reading.code, reading.thought, assignment.operator.name, parents), "")
 
-    def _child(self, name: str, operator: Operator, generation: int, assignment: Assignment, draft: _Draft) -> Child:
+    def _child(self, name: str, generation: int, assignment: Assignment, draft: _Draft) -> Child:
         if draft.candidate is None:
             evaluation = Evaluation("invalid", draft.reason)
         else:
@@ -128,7 +125,7 @@ class Breeder:
         self._log.emit(
             "child",
             id=name,
-            operator=operator.name,
+            operator=assignment.operator.name,
             generation=generation,
             member=assignment.member.identity if assignment.member else None,
             parents=[parent.candidate.identity for parent in assignment.parents],

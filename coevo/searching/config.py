@@ -83,6 +83,8 @@ class SearchConfig(BaseModel):
     """Stop after the first generation that ends past this wall time; a resumed run starts its clock anew."""
     seed: int = Field(default=0, ge=0, lt=2**63)
     """Seed of everything random: parents, sampling, noise."""
+    splits: tuple[str, ...] = ()
+    """Splits on which the result is measured in the end; all of the problem's without any."""
     compare: bool = True
     """Whether the end of the search also measures the problem's baselines and textbook algorithms."""
     workers: int = Field(default_factory=lambda: len(os.sched_getaffinity(0)), ge=1, le=1024)

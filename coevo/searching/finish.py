@@ -37,18 +37,30 @@ class Findings:
     comparisons: dict[str, dict[str, SplitResult]] = field(default_factory=dict)
 
 
-def report(
-    problem: ProblemFolder, chosen: Scored | None, examiner: Examiner, *, known: Mapping[str, float], compare: bool
-) -> Findings:
-    """Measure the chosen candidate on every split and, to compare, the problem's baselines and textbook algorithms.
+@dataclass(frozen=True, slots=True)
+class Reported:
+    """What is to be reported.
 
-    Of a random problem the baselines are measured under the first of the fresh seeds alone. `known` are the means of
-    `reference_means`.
+    Attributes:
+        splits: Where; all of the problem's if there is none.
+        compare: Whether of the baselines and textbook algorithms too.
+        known: The means of `reference_means`.
+    """
+
+    splits: tuple[str, ...] = ()
+    compare: bool = True
+    known: Mapping[str, float] = field(default_factory=dict)
+
+
+def report(problem: ProblemFolder, chosen: Scored | None, examiner: Examiner, wanted: Reported) -> Findings:
+    """Measure the chosen candidate on splits and, to compare, the problem's baselines and textbook algorithms.
+
+    Of a random problem the baselines are measured under the first of the fresh seeds alone.
     """
     if chosen is None:
         return Findings()
-    baselines = {name: Candidate(code) for name, code in problem.baselines().items()} if compare else {}
-    splits = list(problem.spec.splits)
+    baselines = {name: Candidate(code) for name, code in problem.baselines().items()} if wanted.compare else {}
+    splits, known = list(wanted.splits or problem.spec.splits), wanted.known
     for split in splits:
         for draw in draws(problem, split):
             examiner.begin(chosen.candidate, draw)
@@ -59,7 +71,7 @@ def report(
         name: {split: _measured(examiner, candidate, draws(problem, split)[:1], "baseline") for split in splits}
         for name, candidate in baselines.items()
     }
-    for name, row in (_textbook_results(problem, splits) if compare else {}).items():
+    for name, row in (_textbook_results(problem, splits) if wanted.compare else {}).items():
         table[name if name not in table else f"{name} (textbook)"] = row
     table = {name: _with_gaps(problem, row, known) for name, row in table.items()}
     best = Best(candidate=chosen.candidate.identity, cost=chosen.cost, objective=problem.sign() * chosen.cost)

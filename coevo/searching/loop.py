@@ -86,8 +86,9 @@ def first_population(search: Search) -> Population:
     population = population.manage(Scored(c, v.cost) for c, v in verdicts if v.cost is not None)
     if not search.plan.first:
         return population
-    wanted = [Assignment((), seed_of(search.config.seed, "sampling", 0, FIRST, n)) for n in range(search.plan.first)]
-    children = search.breeder.breed(search.operators[FIRST], 0, wanted, search.prompting)
+    seeds = [seed_of(search.config.seed, "sampling", 0, FIRST, place) for place in range(search.plan.first)]
+    wanted = [Assignment(search.operators[FIRST], (), seed) for seed in seeds]
+    children = search.breeder.breed(0, wanted, search.prompting)
     search.teacher.observe(FIRST, 0, children, child_rewards(children, math.inf))
     return population.manage(_valid(children))
 
@@ -96,7 +97,7 @@ def advance(search: Search, population: Population, generation: int, operator: O
     """One operator of one generation: children are made and judged, the model learns, the population is managed."""
     members = search.learner.members(operator, generation, count)
     wanted = assign(search, population, generation, operator, count, members)
-    children = search.breeder.breed(operator, generation, wanted, search.prompting)
+    children = search.breeder.breed(generation, wanted, search.prompting)
     rewards = child_rewards(
         children, population.worst.cost if population else math.inf, search.config.reward, search.config.copies
     )
@@ -150,7 +151,7 @@ def assign(
             rng = generator_of(config.seed, "parents", generation, operator.name, case)
             drawn[case] = population.draw(operator.parents, rng) if operator.parents else ()
         seed = seed_of(config.seed, "sampling", generation, operator.name, place // dealt if shares_seeds else place)
-        wanted.append(Assignment(drawn[case], seed, members[place % len(members)] if members else None))
+        wanted.append(Assignment(operator, drawn[case], seed, members[place % len(members)] if members else None))
     return wanted
 
 

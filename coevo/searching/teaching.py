@@ -55,7 +55,7 @@ class Teacher:
         """
         if self._analyst_at is None:
             return
-        earned = rewards or [None] * len(children)
+        earned: Sequence[float | None] = [None] * len(children) if rewards is None else rewards
         self._traces += [
             _birth(child, operator, generation, reward).trace(self._skill.title)
             for child, reward in zip(children, earned, strict=True)

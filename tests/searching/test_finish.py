@@ -6,9 +6,12 @@ from dataclasses import replace
 import pytest
 
 from coevo.candidate import Evaluation
+from coevo.errors import ConfigError
 from coevo.evolution.population import Population
+from coevo.searching.assemble import check_splits
+from coevo.searching.config import make_config
 from coevo.searching.examiner import Examiner
-from coevo.searching.finish import FRESH_SEEDS, choose_best, draws, report, summarised
+from coevo.searching.finish import FRESH_SEEDS, Reported, choose_best, draws, report, summarised
 
 
 class TablePool:
@@ -58,7 +61,7 @@ def test_the_report_gives_mean_and_spread(examiner, random_tsp, scored):
     names = [name for split in random_tsp.spec.splits for name in draws(random_tsp, split)]
     costs = {("chosen", name): 5.0 + int(name[-1]) for name in names}
     del costs["chosen", "test20#2"]
-    findings = report(random_tsp, scored(1.0, "chosen"), examiner(costs), known={}, compare=False)
+    findings = report(random_tsp, scored(1.0, "chosen"), examiner(costs), Reported(compare=False))
     assert len(names) == FRESH_SEEDS * len(random_tsp.spec.splits)
     assert (findings.splits["val"].objective, findings.splits["val"].spread) == (7.0, 1.0)
     assert findings.splits["test20"].objective is None
@@ -78,7 +81,7 @@ def test_a_baseline_called_best_is_not_the_chosen_one(examiner, tsp, scored, mon
     folder = replace(tsp, path=tmp_path)
     monkeypatch.setattr(type(folder), "load", lambda self: Textbook())
     costs = {(code, split): cost for code, cost in (("chosen", 1.0), ("baseline", 9.0)) for split in tsp.spec.splits}
-    findings = report(folder, scored(1.0, "chosen"), examiner(costs), known={}, compare=True)
+    findings = report(folder, scored(1.0, "chosen"), examiner(costs), Reported())
     assert findings.splits["search"].objective == 1.0
     assert {name: row["search"].objective for name, row in findings.comparisons.items()} == {
         "best": 9.0,
@@ -100,3 +103,13 @@ class Textbook:
     def classics(self):
         """See `Problem`."""
         return {"best": lambda instance: 5.0}
+
+
+def test_only_the_splits_that_are_wanted_are_measured(examiner, tsp, scored):
+    """A grid reports some test sets; measuring the others would be time lost."""
+    told = examiner({("chosen", "test20"): 4.0})
+    findings = report(tsp, scored(1.0, "chosen"), told, Reported(("test20",), compare=False))
+    assert {split: value.objective for split, value in findings.splits.items()} == {"test20": 4.0}
+    check_splits(make_config({"budget": 5, "splits": ["test20"]}), tsp)
+    with pytest.raises(ConfigError, match=r"expected splits among search, .*, got 'test7'"):
+        check_splits(make_config({"budget": 5, "splits": ["test7"]}), tsp)

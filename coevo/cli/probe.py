@@ -1,0 +1,113 @@
+"""`coevo probe`: what a model learns from fixed parents, measured before and after."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+ES = "Evolution strategies"
+MEASURE = "Measuring"
+RUN = "Run"
+
+
+def probe(
+    problem: Annotated[str | None, typer.Option(help="Name of a problem, or path of its folder.  [tsp]")] = None,
+    model: Annotated[
+        str | None, typer.Option(help="embedded, a Hugging Face folder or a downloaded hub name.  [embedded]")
+    ] = None,
+    engine: Annotated[str | None, typer.Option(help="auto, torch, vllm or scripted.")] = None,
+    max_tokens: Annotated[int | None, typer.Option(help="Longest completion.")] = None,
+    temperature: Annotated[float | None, typer.Option(help="Sampling temperature.")] = None,
+    steps: Annotated[int | None, typer.Option(help="ES steps.  [20]", rich_help_panel=ES)] = None,
+    members: Annotated[int | None, typer.Option(help="Perturbed models in a step.  [20]", rich_help_panel=ES)] = None,
+    children: Annotated[int | None, typer.Option(help="Children each of them writes.  [4]", rich_help_panel=ES)] = None,
+    es: Annotated[str | None, typer.Option(help="dense or low-rank.", rich_help_panel=ES)] = None,
+    sigma: Annotated[float | None, typer.Option(help="Standard deviation of the noise.", rich_help_panel=ES)] = None,
+    sigma_end: Annotated[float | None, typer.Option(help="Last one, if cosine.", rich_help_panel=ES)] = None,
+    schedule: Annotated[str | None, typer.Option(help="constant or cosine.  [constant]", rich_help_panel=ES)] = None,
+    alpha: Annotated[float | None, typer.Option(help="Step size of the update.", rich_help_panel=ES)] = None,
+    alpha_rule: Annotated[str | None, typer.Option(help="constant or proportional (to σ).", rich_help_panel=ES)] = None,
+    antithetic: Annotated[bool | None, typer.Option(help="Mirror the members in pairs.", rich_help_panel=ES)] = None,
+    subspaces: Annotated[int | None, typer.Option(help="Random subspaces (CoPES).", rich_help_panel=ES)] = None,
+    subspace_unit: Annotated[str | None, typer.Option(help="element or tile.", rich_help_panel=ES)] = None,
+    z_scores: Annotated[str | None, typer.Option(help="joint or separate.", rich_help_panel=ES)] = None,
+    rank: Annotated[int | None, typer.Option(help="Rank of low-rank noise.  [1]", rich_help_panel=ES)] = None,
+    scope: Annotated[
+        str | None,
+        typer.Option(help="Weights that move: full, linear, guided or a regular expression.", rich_help_panel=ES),
+    ] = None,
+    basis: Annotated[Path | None, typer.Option(help="Basis of scope guided.", rich_help_panel=ES)] = None,
+    update_rule: Annotated[
+        str | None, typer.Option(help="16-bit weights: master, stochastic or nearest.", rich_help_panel=ES)
+    ] = None,
+    cases: Annotated[
+        str | None, typer.Option(help="Prompts of members: common or independent.", rich_help_panel=ES)
+    ] = None,
+    seeds: Annotated[
+        str | None, typer.Option(help="Sampling seeds of members: common or independent.", rich_help_panel=ES)
+    ] = None,
+    rewards: Annotated[str | None, typer.Option(help="measured, or random (a control).", rich_help_panel=ES)] = None,
+    learns: Annotated[bool | None, typer.Option(help="Apply updates, or perturb only.", rich_help_panel=ES)] = None,
+    guard: Annotated[
+        bool | None,
+        typer.Option(help="Refuse steps whose members fail; σ and α are halved then.", rich_help_panel=ES),
+    ] = None,
+    guard_floor: Annotated[
+        float | None, typer.Option(help="Fraction of the base's valid share they must reach.", rich_help_panel=ES)
+    ] = None,
+    parents: Annotated[
+        list[Path] | None, typer.Option(help="A parent of your own; repeatable.", rich_help_panel=MEASURE)
+    ] = None,
+    trained: Annotated[
+        int | None, typer.Option(help="Parents to train on, if the model writes them.  [6]", rich_help_panel=MEASURE)
+    ] = None,
+    held_out: Annotated[
+        int | None, typer.Option(help="Parents to measure only; likewise.  [6]", rich_help_panel=MEASURE)
+    ] = None,
+    evaluations: Annotated[
+        int | None, typer.Option(help="Completions of one measurement.  [480]", rich_help_panel=MEASURE)
+    ] = None,
+    every: Annotated[
+        int | None, typer.Option(help="Measure after every so many steps too.", rich_help_panel=MEASURE)
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of everything random.  [0]", rich_help_panel=RUN)] = None,
+    workers: Annotated[int | None, typer.Option(help="Processes.  [one per core]", rich_help_panel=RUN)] = None,
+    runs_dir: Annotated[Path, typer.Option(help="Where run directories are made.", rich_help_panel=RUN)] = Path("runs"),
+    unsafe_no_sandbox: Annotated[
+        bool | None, typer.Option("--unsafe-no-sandbox", help="Run candidates without bubblewrap.", rich_help_panel=RUN)
+    ] = None,
+    json: Annotated[
+        bool, typer.Option("--json", help="Result as JSON on standard output.", rich_help_panel=RUN)
+    ] = False,
+) -> None:
+    """Measure what a model learns from fixed parents, on these and on parents held out."""
+    own = None if parents is None else [str(file) for file in parents]
+    given = {
+        "problem": problem, "model": model, "engine": engine, "max_tokens": max_tokens, "temperature": temperature,
+        "steps": steps, "es": es, "cases": cases, "seeds": seeds, "rewards": rewards, "learns": learns, "guard": guard,
+        "guard_floor": guard_floor, "parents": own, "trained": trained,
+        "held_out": held_out, "evaluations": evaluations, "every": every, "seed": seed, "workers": workers,
+        "unsafe_no_sandbox": unsafe_no_sandbox,
+    }  # fmt: skip
+    weights = {"scope": scope, "basis": basis and str(basis), "update_rule": update_rule}
+    strategy = {
+        "members": members, "children": children, "sigma": sigma, "sigma_end": sigma_end, "schedule": schedule,
+        "alpha": alpha, "alpha_rule": alpha_rule, "antithetic": antithetic, "subspaces": subspaces,
+        "subspace_unit": subspace_unit, "z_scores": z_scores, "rank": rank,
+    }  # fmt: skip
+    values = _present(given) | {"evolution_strategy": _present(strategy), "weights": _present(weights)}
+
+    from coevo.cli.probe_report import following_probe, print_probe
+    from coevo.experiments.probe_config import make_probe_config
+    from coevo.experiments.probe_running import run_probe
+
+    config = make_probe_config(values)
+    for warning in config.evolution_strategy.warnings():
+        typer.echo(f"coevo: {warning}", err=True)
+    with following_probe(config) as listener:
+        result = run_probe(config, runs_dir=runs_dir, listeners=(listener,))
+    print_probe(result, as_json=json)
+
+
+def _present(values: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in values.items() if value is not None}

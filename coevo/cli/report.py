@@ -1,0 +1,25 @@
+"""`coevo report`: a run or a grid as one page."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def report(
+    folder: Annotated[
+        Path, typer.Argument(metavar="RUN|GRID", help="A run directory, finished or not, or the folder of a grid.")
+    ],
+    to: Annotated[Path | None, typer.Option(help="File to write.  [report.html in the directory]")] = None,
+    draw: Annotated[
+        bool, typer.Option("--draw/--no-draw", help="Solve one instance again, in the sandbox, and draw it.")
+    ] = True,
+    json: Annotated[bool, typer.Option("--json", help="Result as JSON on standard output.")] = False,
+) -> None:
+    """Write a page on a run or a grid: one HTML file that needs no network and runs no script."""
+    import json as json_module
+
+    from coevo.reporting.writing import write_page
+
+    page = write_page(folder, to, draw=draw)
+    typer.echo(json_module.dumps({"page": str(page)}) if json else f"page: {page}")

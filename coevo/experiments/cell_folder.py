@@ -1,0 +1,117 @@
+"""A cell's folder: its runs, and a note of why its last attempt failed.
+
+The newest run in it is the one that counts; a run that was redone stays beside it.
+"""
+
+import json
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from coevo.errors import ConfigError, RunError
+from coevo.experiments.cells import Cell
+from coevo.experiments.rows import Row, State, numbers_of
+from coevo.experiments.run_summary import summarise
+from coevo.records.files import write_json
+from coevo.searching.api import FINAL, config_of, load_run
+from coevo.searching.config import SearchConfig
+
+
+class CellFolder:
+    """One cell on disk, below the grid's output folder."""
+
+    def __init__(self, out: Path, cell: Cell):
+        self.cell = cell
+        self.path = out / "cells" / cell.name
+
+    @property
+    def log(self) -> Path:
+        """What the cell's process wrote to standard error."""
+        return self.path / "stderr.txt"
+
+    @property
+    def _note(self) -> Path:
+        return self.path / "failure.json"
+
+    def run(self) -> Path | None:
+        """The run that counts."""
+        runs = sorted(file.parent for file in self.path.glob("*/config.toml"))
+        return runs[-1] if runs else None
+
+    def failure(self) -> str:
+        """Why the last attempt failed; empty if it did not."""
+        return str(json.loads(self._note.read_text())["error"]) if self._note.is_file() else ""
+
+    def fail(self, error: str) -> None:
+        """Note a failed attempt."""
+        self.path.mkdir(parents=True, exist_ok=True)
+        write_json(self._note, {"schema_version": 1, "error": error})
+
+    def clear(self) -> None:
+        """Forget a failed attempt."""
+        self._note.unlink(missing_ok=True)
+
+    def state(self) -> State:
+        """How far the cell is."""
+        run = self.run()
+        if self.failure():
+            return "failed"
+        if run is None:
+            return "missing"
+        result = load_run(run).result
+        return "done" if result is not None and result.status in FINAL else "unfinished"
+
+    def check_config(self, expected: SearchConfig) -> None:
+        """Refuse a run that is not the search the grid asks for now.
+
+        Raises:
+            RunError: Naming the first field that differs.
+        """
+        run = self.run()
+        if run is None:
+            return
+        mine, theirs = flat(expected), flat(config_of(run))
+        for name, value in mine.items():
+            if theirs.get(name) != value:
+                raise RunError(
+                    f"expected the run of cell {self.cell.name} to have {name} = {value!r}, as the grid says, got "
+                    f"{theirs.get(name)!r}; in {run}; take another --out, or redo it with --rerun '{self.cell.name}'"
+                )
+
+    def row(self) -> Row:
+        """The cell in numbers.
+
+        Raises:
+            RunError: If its run cannot be read, or its result is not what its events say.
+        """
+        cell, state = self.cell, self.state()
+        head: dict[str, Any] = {"problem": cell.problem, "budget": cell.budget, "arm": cell.arm, "seed": cell.seed}
+        run = self.run()
+        if state != "done" or run is None:
+            return Row(**head, state=state, detail=self.failure())
+        return Row(**head, state=state, **numbers_of(summarise(run)))
+
+
+def flat(config: SearchConfig) -> dict[str, Any]:
+    """Every value of a configuration by its dotted name."""
+    values: dict[str, Any] = {}
+    for name, value in config.model_dump(mode="json").items():
+        if isinstance(value, dict):
+            values |= {f"{name}.{key}": inner for key, inner in value.items()}
+        else:
+            values[name] = value
+    return values
+
+
+def select(cells: tuple[Cell, ...], patterns: tuple[str, ...], flag: str) -> list[Cell]:
+    """The cells whose name any pattern matches, `*` and `?` standing for anything; all without a pattern.
+
+    Raises:
+        ConfigError: If a pattern matches no cell.
+    """
+    for pattern in patterns:
+        if not any(fnmatchcase(cell.name, pattern) for cell in cells):
+            raise ConfigError(
+                f"expected {flag} to match a cell (problem/budget/arm/seed), got {pattern!r}; a cell is {cells[0].name}"
+            )
+    return [cell for cell in cells if not patterns or any(fnmatchcase(cell.name, each) for each in patterns)]

@@ -1,0 +1,92 @@
+"""From a configuration to the parts of a probe: pure wiring, no decisions of the method."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass
+
+from coevo.content import ProblemFolder, find_problem
+from coevo.es.strategy import EvolutionStrategy
+from coevo.evaluation import EvaluationPool
+from coevo.evolution.operators import load_operators
+from coevo.evolution.renderers import renderer_named
+from coevo.experiments.probe import OPERATORS, Probe
+from coevo.experiments.probe_config import ProbeConfig
+from coevo.experiments.probe_learning import ESTeaching, Teaching
+from coevo.experiments.probe_parents import check_parents, read_parents
+from coevo.interfaces import Engine
+from coevo.records.event_log import EventLog, Listener
+from coevo.records.run_directory import RunDirectory
+from coevo.searching.asking import Asker
+from coevo.searching.assemble import check_baselines
+from coevo.searching.breeding import Breeder
+from coevo.searching.config import SearchConfig
+from coevo.searching.examiner import Examiner
+from coevo.searching.models import WritingModel, start_model
+
+
+def own_pool(config: ProbeConfig, problem: ProblemFolder) -> AbstractContextManager[EvaluationPool]:
+    """An evaluation pool for one probe."""
+    return EvaluationPool(problem, workers=config.workers, unsafe=config.unsafe_no_sandbox)
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """Where the parts of a probe come from; a study shares some between its probes, or puts others in their place.
+
+    Attributes:
+        model: Starts the model that writes; its engine is closed at the end of the probe.
+        pool: Opens the evaluation pool.
+        teaching: Makes what moves the weights.
+    """
+
+    model: Callable[[SearchConfig, ProblemFolder], WritingModel] = start_model
+    pool: Callable[[ProbeConfig, ProblemFolder], AbstractContextManager[EvaluationPool]] = own_pool
+    teaching: Callable[[ProbeConfig, WritingModel, EventLog, RunDirectory], Teaching] = ESTeaching
+
+
+OWN_TOOLS = Tools()
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """A probe and what stands around it."""
+
+    probe: Probe
+    problem: ProblemFolder
+    directory: RunDirectory
+    engine: Engine
+
+
+@contextmanager
+def assembled_probe(
+    config: ProbeConfig,
+    open_directory: Callable[[], RunDirectory],
+    listeners: tuple[Listener, ...] = (),
+    tools: Tools = OWN_TOOLS,
+) -> Iterator[Bench]:
+    """The parts of a probe; everything is stopped and flushed on the way out.
+
+    The run directory is opened last, so that bad input of any kind leaves nothing on disk.
+
+    Raises:
+        CoevoError: If a part cannot be had; nothing has been asked or charged then.
+    """
+    problem = find_problem(config.problem)
+    operators = load_operators(("i1", *OPERATORS))
+    own = read_parents(config.parents, problem)
+    with ExitStack() as stack:
+        model = tools.model(config.as_search(), problem)
+        stack.callback(model.engine.close)
+        pool = stack.enter_context(tools.pool(config, problem))
+        model.engine.fingerprint()  # a model that cannot be served shows now
+        EvolutionStrategy(config.evolution_strategy, 0, basis=model.basis)  # and so do settings that do not suit it
+        check_baselines(problem, pool)
+        check_parents(problem, pool, model.renderer, config.parents, own)
+        directory = open_directory()
+        log = stack.enter_context(directory.open_log(time.time, listeners))
+        examiner = Examiner(pool, log, directory)
+        breeder = Breeder(problem, Asker(model.engine, log), renderer_named(model.renderer), log, examiner)
+        teaching = tools.teaching(config, model, log, directory)
+        probe = Probe(config, operators, breeder, examiner, teaching, log, own)
+        yield Bench(probe, problem, directory, model.engine)

@@ -1,0 +1,57 @@
+import json
+import re
+
+import pytest
+
+from coevo.errors import RunError
+from coevo.searching.config import make_config
+
+
+@pytest.fixture
+def tiny_run(tiny_problem, tiny_script, tmp_path):
+    """A finished search of a scripted engine on a problem that evaluates in a millisecond."""
+    from coevo.searching.api import run_search
+
+    values = {"problem": str(tiny_problem), "model": str(tiny_script), "engine": "scripted", "budget": 40, "workers": 1}
+    result = run_search(make_config({**values, "batch": 4, "population": 4}), runs_dir=tmp_path / "runs")
+    return tmp_path / "runs" / result.run.rpartition("/")[2], result
+
+
+@pytest.mark.slow
+def test_a_search_becomes_a_page(coevo, tiny_run):
+    """The page of a real run states the result's own numbers, and that this problem draws nothing."""
+    run, result = tiny_run
+    done = coevo("report", run, "--json")
+    page = (run / "report.html").read_text()
+    assert json.loads(done.output) == {"page": str(run / "report.html")}
+    values = [float(value) for value in re.findall(r'<data value="([^"]*)">', page)]
+    assert result.best.objective in values
+    assert {split.objective for split in result.splits.values()} <= set(values)
+    assert {s.objective for row in result.comparisons.values() for s in row.values()} <= set(values)
+    assert "Not drawn: the problem tiny does not draw its solutions" in page
+    children = [json.loads(line) for line in (run / "events.jsonl").read_text().splitlines()]
+    best = min(e["cost"] for e in children if e["kind"] == "child" and e["cost"] is not None)
+    curve = re.search(r'data-series="best so far" data-x="[^"]*" data-y="([^"]*)"', page)[1]
+    assert float(curve.split()[-1]) == best
+
+
+def test_the_page_goes_where_it_should(coevo, run_directory, tmp_path):
+    """With --to the page is that file, and nothing is written into the run directory."""
+    before = sorted(run_directory.path.iterdir())
+    to = tmp_path / "page.html"
+    assert coevo("report", run_directory.path, "--to", to, "--no-draw").output == f"page: {to}\n"
+    assert "</html>" in to.read_text()
+    assert sorted(run_directory.path.iterdir()) == before
+
+
+def test_a_run_that_has_only_begun_has_a_page(coevo, run_directory):
+    """Without an event there is a page that says so."""
+    coevo("report", run_directory.path)
+    assert "No candidate has been judged yet" in (run_directory.path / "report.html").read_text()
+
+
+def test_what_is_no_run_is_refused(coevo, tmp_path):
+    """A folder that is no run gets no page."""
+    with pytest.raises(RunError, match="expected a run directory"):
+        coevo("report", tmp_path)
+    assert list(tmp_path.iterdir()) == []
