@@ -1,16 +1,16 @@
-"""`coevo model`: what an evolution strategy will find in a model."""
+"""`coevo model`: what an evolution strategy will find in a model, and the basis that guides it."""
 
 import json as json_module
+import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from rich.table import Table
 
-    from coevo.engines.inspection import Inspection, MemoryNeed, RoleFacts
+    from coevo.engines.inspection import GuideFacts, Inspection, MemoryNeed, RoleFacts
 
 _SHORT = {"float32": "fp32", "bfloat16": "bf16", "float16": "fp16"}
 
@@ -23,7 +23,7 @@ def inspect(
     sigma: Annotated[float | None, typer.Option(help="Standard deviation of the noise.")] = None,
     members: Annotated[int | None, typer.Option(help="Perturbed models in a step.")] = None,
     subspaces: Annotated[int | None, typer.Option(help="Subspaces of a step.")] = None,
-    scope: Annotated[str, typer.Option(help="full, linear, or a regular expression of tensor names.")] = "full",
+    scope: Annotated[str, typer.Option(help="full, linear, guided, or an expression of tensor names.")] = "full",
     json: Annotated[bool, typer.Option("--json", help="Facts as JSON on standard output.")] = False,
 ) -> None:
     """Show a model's weights, what of them would move, the memory that takes, and the noise that rounding loses."""
@@ -44,6 +44,47 @@ def inspect(
         typer.echo(json_module.dumps(_values(facts, folder, warnings)))
     else:
         _print(facts, folder, warnings)
+
+
+@model.command()
+def basis(
+    model: Annotated[str, typer.Argument(help="embedded, a Hugging Face folder, or a downloaded hub name.")],
+    to: Annotated[Path, typer.Option(help="File to write; guided.safetensors in the model's folder is found there.")],
+    method: Annotated[str, typer.Option("--from", help="gradients, random or differences.")] = "gradients",
+    corpus: Annotated[Path | None, typer.Option(help="Texts: JSON lines of prompt and completion.")] = None,
+    family: Annotated[list[str] | None, typer.Option(help="Kind of problem of the built-in corpus; repeat.")] = None,
+    checkpoint: Annotated[list[Path] | None, typer.Option(help="Another checkpoint of the model; repeat.")] = None,
+    vectors: Annotated[int, typer.Option(min=1, max=4096, help="Vectors; checkpoints count themselves.")] = 48,
+    rank: Annotated[int, typer.Option(min=1, max=1024, help="Columns that the vectors share in each tensor.")] = 48,
+    batch: Annotated[int, typer.Option(min=1, help="Texts per gradient.")] = 8,
+    seed: Annotated[int, typer.Option(min=0, help="Of texts and random vectors.")] = 0,
+) -> None:
+    """Make the basis that `--scope guided` moves weights in: gradients on a corpus, known before any search."""
+    from dataclasses import replace
+
+    from coevo.engines.basis_building.making import METHODS, BasisRecipe, make_basis
+    from coevo.engines.loading import inspect_folder, resolve_model
+    from coevo.errors import ConfigError
+    from coevo.noise.basis import write_basis
+
+    if method not in METHODS:
+        raise ConfigError(f"expected {', '.join(METHODS)} for --from, got {method!r}")
+    if to.exists():
+        raise ConfigError(f"expected a new file for --to, got {to}, which is taken; name another, or remove it")
+    recipe = BasisRecipe(vectors=vectors, rank=rank, seed=seed, batch=batch, corpus=corpus)
+    chosen = replace(recipe, method=method, families=tuple(family or ()), checkpoints=tuple(checkpoint or ()))
+    os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")  # read when transformers is imported
+    made, report = make_basis(inspect_folder(resolve_model(model)), chosen)
+    write_basis(to, made)
+    typer.echo(
+        f"{to}: {made.vectors} vectors ({method}), rank {made.rank}, {to.stat().st_size / 1e6:.2f} MB, "
+        f"identity {made.identity:016x}"
+    )
+    typer.echo(
+        f"covers {made.elements:,} parameters in {len(made.parts)} tensors; keeps {report.captured:.1%} of their "
+        f"squared length (relative error {report.error:.3f}, of which 8 bits {report.rounding:.3f}); orthonormal to "
+        f"{report.orthonormality:.1e}"
+    )
 
 
 def _values(facts: "Inspection", folder: "Path", warnings: tuple[str, ...]) -> dict[str, Any]:
@@ -77,7 +118,16 @@ def _head(facts: "Inspection", folder: "Path") -> list[str]:
         f"{facts.architecture} in {facts.storage}, served by {facts.served_by}; prompts: {facts.renderer}; {tie}",
         f"scope {facts.scope}: {facts.moving_tensors} of {facts.num_tensors} tensors move, "
         f"{facts.num_moving:,} of {facts.num_parameters:,} parameters",
+        *([_guide_line(facts.guide, facts.num_parameters)] if facts.guide else []),
     ]
+
+
+def _guide_line(guide: "GuideFacts", parameters: int) -> str:
+    return (
+        f"guided basis: {guide.vectors} vectors ({guide.method}), rank {guide.rank}, {guide.num_bytes / 1e6:.2f} MB, "
+        f"covers {guide.elements / parameters:.1%} of the parameters in {len(guide.tensors)} tensors, "
+        f"identity {guide.identity}"
+    )
 
 
 def _notes(facts: "Inspection") -> list[str]:

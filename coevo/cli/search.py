@@ -65,6 +65,12 @@ def search(
     noise_only: Annotated[
         bool | None, typer.Option("--noise-only", help="Perturb, never update (ablation).", rich_help_panel=ES)
     ] = None,
+    guard: Annotated[
+        bool | None, typer.Option("--guard", help="Refuse steps whose members fall apart.", rich_help_panel=ES)
+    ] = None,
+    basis: Annotated[
+        Path | None, typer.Option(help="Basis of scope guided.  [beside the model]", rich_help_panel=ES)
+    ] = None,
     reward: Annotated[
         str | None, typer.Option(help="difference (parent − child), cost (−child) or rank.", rich_help_panel=ES)
     ] = None,
@@ -78,7 +84,8 @@ def search(
         str | None, typer.Option(help="Sampling seeds of members: independent or common.", rich_help_panel=ES)
     ] = None,
     scope: Annotated[
-        str | None, typer.Option(help="Weights that move: full, linear or a regular expression.", rich_help_panel=ES)
+        str | None,
+        typer.Option(help="Weights that move: full, linear, guided or a regular expression.", rich_help_panel=ES),
     ] = None,
     update_rule: Annotated[
         str | None, typer.Option(help="16-bit weights: master, stochastic or nearest.", rich_help_panel=ES)
@@ -118,10 +125,11 @@ def search(
         "model": model, "engine": engine, "max_tokens": max_tokens, "temperature": temperature, "es": es,
         "target": target, "patience": patience, "max_hours": max_hours, "seed": seed, "workers": workers,
         "unsafe_no_sandbox": unsafe_no_sandbox, "tensor_parallel": tensor_parallel, "seeds": seeds,
-        "learns": False if noise_only else None, "reward": reward, "copies": copies, "parents": parents,
+        "learns": False if noise_only else None, "guard": guard,
+        "reward": reward, "copies": copies, "parents": parents,
         "skill_every": skill_every, "skill_model": skill_model,
     }  # fmt: skip
-    weights = {"scope": scope, "update_rule": update_rule, "restore": restore}
+    weights = {"scope": scope, "basis": basis and str(basis), "update_rule": update_rule, "restore": restore}
     strategy = {
         "members": members, "children": children, "sigma": sigma, "sigma_end": sigma_end, "schedule": schedule,
         "alpha": alpha, "alpha_rule": alpha_rule, "antithetic": antithetic,

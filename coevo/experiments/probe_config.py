@@ -158,7 +158,5 @@ def with_absolute_paths(config: ProbeConfig) -> ProbeConfig:
     """The same probe with every path absolute, so that it can be resumed from anywhere."""
     resolved = absolute(config.as_search())
     changes: dict[str, Any] = {name: getattr(resolved, name) for name in ("problem", "model", "weights")}
-    if basis := resolved.weights.basis:
-        changes["weights"] = resolved.weights.model_copy(update={"basis": str(Path(basis).expanduser().resolve())})
     changes["parents"] = tuple(str(Path(file).resolve()) for file in config.parents)
     return config.model_copy(update=changes)

@@ -48,6 +48,9 @@ class SearchConfig(BaseModel):
     """Which weights move, how updates reach them, and where their base is kept."""
     learns: bool = True
     """Whether steps move the weights; without, members are perturbed and scored and nothing follows (an ablation)."""
+    guard: bool = False
+    """Whether a step whose members' children fail much more often than those of the first steps is refused, and σ and α
+    are halved from then on."""
     reward: Literal["difference", "cost", "rank"] = "difference"
     """What a valid child earns: parent cost − child cost, −child cost, or the rank of the difference in its step."""
     copies: Literal["zero", "invalid"] = "zero"
@@ -215,4 +218,7 @@ def absolute(config: SearchConfig) -> SearchConfig:
         changes["problem"] = str(Path(config.problem).resolve())
     if config.model != "embedded" and Path(config.model).exists():
         changes["model"] = str(Path(config.model).resolve())
+    if config.weights.basis:
+        basis = str(Path(config.weights.basis).expanduser().resolve())
+        changes["weights"] = config.weights.model_copy(update={"basis": basis})
     return config.model_copy(update=changes)

@@ -1,3 +1,4 @@
+import dataclasses
 from collections import defaultdict
 
 import pytest
@@ -197,8 +198,28 @@ def test_noise_only_perturbs_and_never_updates(harness):
     steps = events_of(run, "step")
     assert steps
     assert len({step["fingerprint"] for step in steps}) == 1
-    assert run.engine.updates == []
+    assert run.engine.updates == list(updates(run.directory.history.read_text().splitlines(keepends=True))) == []
     assert len(set(steps[0]["rewards"])) > 1
+
+
+def test_the_guard_refuses_steps_whose_members_fall_apart(harness):
+    """A step in which everything fails moves nothing and halves σ for those to come; the log says so."""
+    run = harness(budget=310, guard=True, evolution_strategy={"schedule": "constant"})
+    write = run.engine.generate
+
+    def break_down(requests):
+        for completion in write(requests):
+            is_broken = completion.request_id.startswith("3.m1.")
+            yield dataclasses.replace(completion, text="no program") if is_broken else completion
+
+    run.engine.generate = break_down
+    evolve(run.search)
+    guards, steps = events_of(run, "guard"), events_of(run, "step")
+    refused = [step["step"] for step in steps if not step["applied"]]
+    assert refused == [guard["step"] for guard in guards if guard["refused"]] == [4]
+    assert len(run.engine.updates) == len(steps) - 1
+    sigmas = [step["sigma"] for step in steps]
+    assert sigmas == [sigmas[0]] * 5 + [sigmas[0] / 2] * (len(steps) - 5)
 
 
 def test_sampling_writes_new_heuristics_only_and_learns_at_each_batch(harness):

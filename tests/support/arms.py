@@ -7,6 +7,7 @@ ARMS = {
     "antithetic": {"evolution_strategy": {"antithetic": True}},
     "copes": {"evolution_strategy": {"subspaces": 2}},
     "low-rank": {"es": "low-rank"},
+    "guard": {"guard": True},
     "constant": {"evolution_strategy": {"schedule": "constant"}},
     "floor": {"evolution_strategy": {"sigma_end": 5e-4}},
     "rank": {"reward": "rank", "copies": "invalid"},
