@@ -92,6 +92,7 @@ class Member:
         partition: How the weights are cut into subspaces, or None where every member moves all of them.
         subspace: Index of the member's subspace, in [0, partition.count).
         rank: r, for ε = A·Bᵀ/√r with A and B of r columns on every matrix (EGGROLL); 0 for dense noise.
+        basis: Identity of the basis whose span ε lies in (guided noise); 0 for noise in all directions.
     """
 
     run_key: int
@@ -102,6 +103,7 @@ class Member:
     partition: Partition | None = None
     subspace: int = 0
     rank: int = 0
+    basis: int = 0
 
     @property
     def identity(self) -> str:
@@ -121,6 +123,7 @@ class Update:
         partition: As of the members.
         subspaces: The subspace of each direction; empty without a partition.
         rank: As of the members.
+        basis: As of the members.
     """
 
     run_key: int
@@ -130,6 +133,7 @@ class Update:
     partition: Partition | None = None
     subspaces: tuple[int, ...] = ()
     rank: int = 0
+    basis: int = 0
 
 
 @dataclass(frozen=True, slots=True)

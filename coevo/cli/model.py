@@ -49,7 +49,7 @@ def inspect(
 @model.command()
 def basis(
     model: Annotated[str, typer.Argument(help="embedded, a Hugging Face folder, or a downloaded hub name.")],
-    to: Annotated[Path, typer.Option(help="File to write; guided.safetensors in the model's folder is found there.")],
+    to: Annotated[Path, typer.Option(help="File to write; guided.basis in the model's folder is found there.")],
     method: Annotated[str, typer.Option("--from", help="gradients, random or differences.")] = "gradients",
     corpus: Annotated[Path | None, typer.Option(help="Texts: JSON lines of prompt and completion.")] = None,
     family: Annotated[list[str] | None, typer.Option(help="Kind of problem of the built-in corpus; repeat.")] = None,
@@ -81,9 +81,9 @@ def basis(
         f"identity {made.identity:016x}"
     )
     typer.echo(
-        f"covers {made.elements:,} parameters in {len(made.parts)} tensors; keeps {report.captured:.1%} of their "
-        f"squared length (relative error {report.error:.3f}, of which 8 bits {report.rounding:.3f}); orthonormal to "
-        f"{report.orthonormality:.1e}"
+        f"covers {made.elements:,} parameters in {len(made.parts)} tensors; keeps "
+        f"{report.captured:.1%} of the vectors' squared length (relative error {report.error:.3f}, of which 8 bits "
+        f"{report.rounding:.3f}); orthonormal to {report.orthonormality:.1e}"
     )
 
 

@@ -9,7 +9,7 @@ import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,9 @@ from coevo.engines.scope import names_in_scope
 from coevo.engines.storage import CODES, STORAGE, copy_rounded, exact_type, to_storage, widened
 from coevo.errors import ModelError
 from coevo.interfaces import Member, Update, UpdateRule
+
+if TYPE_CHECKING:
+    from coevo.noise.basis import Basis
 
 Array = NDArray[Any]
 Job = Callable[[], None]
@@ -36,6 +39,26 @@ class Served:
 
     block: Block
     array: Array
+
+
+@dataclass(frozen=True)
+class Motion:
+    """How weights move: the update rule, and the basis of guided noise."""
+
+    rule: UpdateRule
+    basis: "Basis | None" = None
+
+    def perturb(self, base: Array, out: Array, block: Block, member: Member) -> None:
+        """See `coevo.noise.perturb`."""
+        from coevo import noise
+
+        noise.perturb(base, out, block, member, basis=self.basis)
+
+    def move(self, weights: Array, block: Block, update: Update) -> None:
+        """See `coevo.noise.apply_update`."""
+        from coevo import noise
+
+        noise.apply_update(weights, block, update, self.rule, basis=self.basis)
 
 
 class Cell(Protocol):
@@ -109,35 +132,33 @@ class FixedCell:
 class CopyCell:
     """A block whose base is a second array, in memory or in a mapped file."""
 
-    def __init__(self, served: Served, source: TensorInfo, rule: UpdateRule, allocate: Allocate) -> None:
+    def __init__(self, served: Served, source: TensorInfo, motion: Motion, allocate: Allocate) -> None:
         self.block = served.block
         self._served = served.array
-        self._rule = rule
-        self._base = allocate((self.block.rows, self.block.cols), exact_type(served.array.dtype, rule))
+        self._motion = motion
+        self._base = allocate((self.block.rows, self.block.cols), exact_type(served.array.dtype, motion.rule))
         for piece, down, across in self.block.pieces(PIECE):
             copy_rounded(source.read_block(piece), self._base[down, across])
             copy_rounded(self._base[down, across], served.array[down, across])
 
     def serve(self, member: Member | None) -> Iterable[Job]:
         """See `Cell`."""
-        from coevo.noise import perturb
-
         for piece, down, across in self.block.pieces(PIECE):
             base, out = self._base[down, across], self._served[down, across]
             if member is None:
                 yield lambda base=base, out=out: copy_rounded(base, out)  # type: ignore[misc]
             else:
-                yield lambda base=base, out=out, piece=piece: perturb(base, out, piece, member)  # type: ignore[misc]
+                yield lambda base=base, out=out, piece=piece: self._motion.perturb(  # type: ignore[misc]
+                    base, out, piece, member
+                )
 
     def move(self, update: Update) -> Iterable[Job]:
         """See `Cell`."""
-        from coevo.noise import apply_update
-
         for piece, down, across in self.block.pieces(PIECE):
             base, out = self._base[down, across], self._served[down, across]
 
             def job(base: Array = base, out: Array = out, piece: Block = piece) -> None:
-                apply_update(base, piece, update, self._rule)
+                self._motion.move(base, piece, update)
                 copy_rounded(base, out)
 
             yield job
@@ -158,31 +179,28 @@ class CopyCell:
 class TilesCell:
     """A piece that is its own base: what a member touches is saved before and put back after."""
 
-    def __init__(self, served: Served, source: TensorInfo, rule: UpdateRule) -> None:
+    def __init__(self, served: Served, source: TensorInfo, motion: Motion) -> None:
         self.block = served.block
         self._served = served.array
-        self._rule = rule
+        self._motion = motion
         self._member: Member | None = None
         self._saved: Array = np.empty(0, served.array.dtype)
         copy_rounded(source.read_block(self.block), served.array)
 
     def serve(self, member: Member | None) -> Iterable[Job]:
         """See `Cell`."""
-        from coevo.noise import perturb
 
         def job() -> None:
             self._put_back()
             if member is not None:
                 self._save(member)
-                perturb(self._served, self._served, self.block, member)
+                self._motion.perturb(self._served, self._served, self.block, member)
 
         return (job,)
 
     def move(self, update: Update) -> Iterable[Job]:
         """See `Cell`."""
-        from coevo.noise import apply_update
-
-        return (lambda: apply_update(self._served, self.block, update, self._rule),)
+        return (lambda: self._motion.move(self._served, self.block, update),)
 
     def fingerprint(self) -> int:
         """See `Cell`."""
@@ -238,13 +256,19 @@ class PiecedCell:
         return sum(cell.nbytes() for cell in self._cells)
 
 
-def whole_cells(arrays: Mapping[str, Array], tensors: Mapping[str, TensorInfo], policy: WeightPolicy) -> list[Cell]:
+def whole_cells(
+    arrays: Mapping[str, Array],
+    tensors: Mapping[str, TensorInfo],
+    policy: WeightPolicy,
+    basis: "Basis | None" = None,
+) -> list[Cell]:
     """One cell for every whole tensor, all of them serving the checkpoint's weights.
 
     Args:
         arrays: Checkpoint name -> the memory it is served from, flat or in its shape; the content is overwritten.
         tensors: The checkpoint.
         policy: Scope, update rule and restore mode.
+        basis: What scope guided moves in.
 
     Raises:
         ModelError: If a type cannot be kept exactly.
@@ -252,44 +276,51 @@ def whole_cells(arrays: Mapping[str, Array], tensors: Mapping[str, TensorInfo], 
     """
     blocks = {name: Block.whole(name, tensors[name].shape) for name in arrays}
     served = [Served(block, arrays[name].reshape(block.rows, block.cols)) for name, block in blocks.items()]
-    return make_cells(served, tensors, policy)
+    return make_cells(served, tensors, policy, basis)
 
 
-def make_cells(served: Sequence[Served], tensors: Mapping[str, TensorInfo], policy: WeightPolicy) -> list[Cell]:
+def make_cells(
+    served: Sequence[Served],
+    tensors: Mapping[str, TensorInfo],
+    policy: WeightPolicy,
+    basis: "Basis | None" = None,
+) -> list[Cell]:
     """One cell for every served block, all of them serving the checkpoint's weights.
 
     Args:
         served: Blocks with their memory, whose content is overwritten.
         tensors: The checkpoint; the scope is resolved over the tensors that are served at all.
         policy: Scope, update rule and restore mode.
+        basis: What scope guided moves in, as `coevo.engines.guiding.load_guide` found it to fit.
 
     Raises:
         ModelError: If a block is served in a type that rule or mode cannot keep exactly.
         ConfigError: If the scope is empty.
     """
     shapes = {each.block.tensor: each.block.shape for each in served}
-    movable, rule = set(names_in_scope(policy.scope, shapes)), policy.update_rule
+    movable = set(names_in_scope(policy.scope, shapes, basis.parts if basis else ()))
+    motion = Motion(policy.update_rule, basis)
     allocate = _allocate_mapped if policy.restore == "mapped" else np.empty
     cells: list[Cell] = []
     for each in served:
         source = tensors[each.block.tensor]
         if each.block.tensor not in movable:
-            cells.append(FixedCell(each, source, exact_type(each.array.dtype, rule)))
+            cells.append(FixedCell(each, source, exact_type(each.array.dtype, motion.rule)))
         elif policy.restore == "tiles":
-            cells.append(_tiles_cell(each, source, rule))
+            cells.append(_tiles_cell(each, source, motion))
         else:
-            cells.append(CopyCell(each, source, rule, allocate))
+            cells.append(CopyCell(each, source, motion, allocate))
     return cells
 
 
-def _tiles_cell(served: Served, source: TensorInfo, rule: UpdateRule) -> Cell:
-    if exact_type(served.array.dtype, rule) != served.array.dtype:
+def _tiles_cell(served: Served, source: TensorInfo, motion: Motion) -> Cell:
+    if exact_type(served.array.dtype, motion.rule) != served.array.dtype:
         raise ModelError(
             "expected weights that are their own exact base for --restore tiles, got 16-bit ones with fp32 masters; "
             "use --update-rule stochastic or nearest, or another --restore"
         )
     pieces = [
-        TilesCell(Served(piece, served.array[down, across]), source, rule)
+        TilesCell(Served(piece, served.array[down, across]), source, motion)
         for piece, down, across in served.block.pieces(PIECE)
     ]
     return PiecedCell(served, pieces)

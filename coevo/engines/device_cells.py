@@ -4,7 +4,7 @@ Everything is written in place on one stream, in order, so captured graphs see i
 """
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from numpy.typing import NDArray
@@ -17,6 +17,9 @@ from coevo.engines.storage import STORAGE, exact_storage
 from coevo.engines.torch_cells import storage_name
 from coevo.interfaces import Member, Update
 from coevo.noise import triton_kernels
+
+if TYPE_CHECKING:
+    from coevo.noise.basis import Basis
 
 Array = NDArray[Any]
 Piece = tuple[Block, Tensor, Tensor]
@@ -34,10 +37,21 @@ class DeviceCell:
         source: The checkpoint's tensor.
         policy: Update rule, and where the base is kept: "host" in pinned host memory, otherwise on the device.
         moves: Whether the scope holds it; otherwise no base is kept.
+        basis: What guided noise lies in the span of.
     """
 
-    def __init__(self, block: Block, served: Tensor, source: TensorInfo, policy: WeightPolicy, *, moves: bool) -> None:
+    def __init__(
+        self,
+        block: Block,
+        served: Tensor,
+        source: TensorInfo,
+        policy: WeightPolicy,
+        *,
+        moves: bool,
+        basis: "Basis | None" = None,
+    ) -> None:
         self.block = block
+        self._basis = basis
         self._served = served.detach()
         self._rule = policy.update_rule
         self._source = source
@@ -53,7 +67,7 @@ class DeviceCell:
             return (self._copy_base,)
 
         def write(block: Block, base: Tensor, out: Tensor) -> None:
-            triton_kernels.perturb(base, out, block, member)
+            triton_kernels.perturb(base, out, block, member, basis=self._basis)
 
         return (lambda: self._for_each_piece(write),)
 
@@ -94,7 +108,7 @@ class DeviceCell:
 
     def _move(self, update: Update) -> None:
         def move(block: Block, base: Tensor, out: Tensor) -> None:
-            triton_kernels.apply_update(base, block, update, self._rule)
+            triton_kernels.apply_update(base, block, update, self._rule, basis=self._basis)
             out.copy_(base)
 
         self._for_each_piece(move, writes_back=True)

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from typing import Any, get_args
 
 from coevo.engines.checkpoint import TensorInfo
+from coevo.engines.guiding import basis_file, load_basis, missing_basis
 from coevo.engines.llama_shape import lean_shape
 from coevo.engines.loading import ModelFolder
-from coevo.engines.policy import Restore
+from coevo.engines.policy import GUIDED, Restore, WeightPolicy
 from coevo.engines.precision import Survival, survival
 from coevo.engines.scope import ROLES, Role, names_in_scope, roles
 from coevo.engines.storage import CODES, STORAGE, exact_storage
@@ -75,6 +76,35 @@ class MemoryNeed:
 
 
 @dataclass(frozen=True, slots=True)
+class GuideFacts:
+    """The basis beside a model.
+
+    Attributes:
+        file: Where it lies.
+        vectors: k.
+        rank: Products that a member costs in each element.
+        tensors: The tensors it covers.
+        elements: d, the elements in them.
+        num_bytes: Size of the file.
+        method: What its vectors are.
+        captured: Share of the vectors' squared length that is stored.
+        made_at: Fingerprint of the weights it was made at.
+        identity: What members and histories name it by.
+    """
+
+    file: str
+    vectors: int
+    rank: int
+    tensors: tuple[str, ...]
+    elements: int
+    num_bytes: int
+    method: str
+    captured: float
+    made_at: str
+    identity: str
+
+
+@dataclass(frozen=True, slots=True)
 class Inspection:
     """Everything that is known of a model before it is loaded.
 
@@ -91,6 +121,7 @@ class Inspection:
         roles: Facts by role, only of roles there are.
         tensor_list: Every tensor, in checkpoint order.
         memory: Needs by update rule and restore mode.
+        guide: The basis beside the model, or None.
         warnings: What is allowed but unwise, one sentence each.
     """
 
@@ -106,6 +137,7 @@ class Inspection:
     roles: tuple[RoleFacts, ...]
     tensor_list: tuple[TensorFacts, ...]
     memory: tuple[MemoryNeed, ...]
+    guide: GuideFacts | None
     warnings: tuple[str, ...]
 
     @property
@@ -129,18 +161,22 @@ def inspect_model(folder: ModelFolder, *, scope: str = "full", sigma: float, sub
 
     Args:
         folder: The model, as `inspect_folder` read it.
-        scope: Which tensors are to move: "full", "linear" or a regular expression.
+        scope: Which tensors are to move: "full", "linear", "guided" (by the basis beside the model) or a regular
+            expression.
         sigma: Standard deviation of a member's noise, in weight units; in K subspaces √K times the run's.
         subspaces: K.
 
     Raises:
         ConfigError: If the scope is not an expression or names nothing.
+        ModelError: If the basis beside the model is damaged or fits another model.
     """
     duplicate = stored_twice(folder)
     tensors = {name: info for name, info in folder.tensors.items() if name != duplicate}
-    names = names_in_scope(scope, {name: info.shape for name, info in tensors.items()})
+    shapes = {name: info.shape for name, info in tensors.items()}
+    guide = guide_facts(folder, shapes, is_needed=scope == GUIDED)
+    names = names_in_scope(scope, shapes, guide.tensors if guide else ())
     facts = _role_facts(tensors, set(names), sigma)
-    by_role = roles({name: info.shape for name, info in tensors.items()})
+    by_role = roles(shapes)
     return Inspection(
         architecture=next(iter(folder.config.get("architectures") or ()), "unknown"),
         served_by="lean decoder" if lean_shape(folder) is not None else "transformers",
@@ -159,7 +195,34 @@ def inspect_model(folder: ModelFolder, *, scope: str = "full", sigma: float, sub
             moving=sum(tensors[name].size for name in names),
             subspaces=subspaces,
         ),
+        guide=guide,
         warnings=_warnings(folder, facts),
+    )
+
+
+def guide_facts(folder: ModelFolder, shapes: Mapping[str, tuple[int, ...]], *, is_needed: bool) -> GuideFacts | None:
+    """What is known of the basis beside a model; None if there is none and none is needed.
+
+    Raises:
+        ModelError: If it is needed and missing, or it is damaged or fits another model.
+    """
+    file = basis_file(WeightPolicy(), folder.path)
+    if not file.is_file():
+        if is_needed:
+            raise missing_basis(file, folder.path)
+        return None
+    basis = load_basis(file, shapes)
+    return GuideFacts(
+        file=str(file),
+        vectors=basis.vectors,
+        rank=basis.rank,
+        tensors=tuple(basis.parts),
+        elements=basis.elements,
+        num_bytes=file.stat().st_size,
+        method=basis.origin.method,
+        captured=basis.origin.captured,
+        made_at=basis.origin.fingerprint,
+        identity=f"{basis.identity:016x}",
     )
 
 

@@ -3,13 +3,16 @@
 import re
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, field_validator
+from pydantic import BaseModel, ConfigDict, field_validator, model_validator
 
 from coevo.errors import ConfigError
 from coevo.interfaces import UpdateRule
 
 FROZEN = "none"
 """The scope of a model that does not move."""
+
+GUIDED = "guided"
+"""The scope of weights that move in the span of a basis, in the tensors that it covers."""
 
 Restore = Literal["auto", "copy", "host", "tiles", "mapped"]
 
@@ -20,7 +23,11 @@ class WeightPolicy(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
     scope: str = "full"
-    """Which tensors move: "full", "linear" (the matrices of the blocks), "none", or a regular expression of names."""
+    """Which tensors move: "full", "linear" (the matrices of the blocks), "guided" (those of a basis, and only in its
+    span), "none", or a regular expression of names."""
+
+    basis: str = ""
+    """File of the basis for scope guided; empty for the `guided.basis` beside the model's weights."""
 
     update_rule: UpdateRule = "master"
     """How 16-bit weights take an update: in fp32 masters, rounded once stochastically, or rounded once to nearest."""
@@ -36,8 +43,14 @@ class WeightPolicy(BaseModel):
         try:
             re.compile(scope)
         except re.error as error:
-            raise ValueError(f"expected full, linear or a regular expression, got {scope!r}: {error}") from error
+            raise ValueError(f"expected full, linear, guided or an expression, got {scope!r}: {error}") from error
         return scope
+
+    @model_validator(mode="after")
+    def _basis_is_used(self) -> "WeightPolicy":
+        if self.basis and self.scope not in (GUIDED, FROZEN):
+            raise ValueError(f"a basis goes with scope guided, got scope {self.scope!r}; take scope guided, or drop it")
+        return self
 
 
 def check_rank(rank: int, policy: WeightPolicy) -> None:

@@ -7,18 +7,22 @@ weights a run reported, whatever engine recorded it.
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from coevo.engines.cells import whole_cells
+from coevo.engines.guiding import load_guide
 from coevo.engines.llama_shape import lean_shape
 from coevo.engines.loading import ModelFolder, inspect_folder
 from coevo.engines.policy import WeightPolicy
 from coevo.engines.storage import STORAGE, exact_storage
 from coevo.engines.weights import Weights
 from coevo.interfaces import Update
+
+if TYPE_CHECKING:
+    from coevo.noise.basis import Basis
 
 
 @dataclass(frozen=True)
@@ -29,11 +33,13 @@ class ReplayedWeights:
         folder: The model they began with.
         policy: Scope and update rule.
         weights: Their state.
+        basis: What guided updates move in.
     """
 
     folder: ModelFolder
     policy: WeightPolicy
     weights: Weights
+    basis: "Basis | None" = None
 
     def follow(self, updates: Iterable[Update]) -> Iterator[int]:
         """Apply updates in order; yields the fingerprint after each."""
@@ -54,7 +60,7 @@ def open_weights(model_folder: Path, policy: WeightPolicy | None = None, threads
 
     Args:
         model_folder: The model the run began with.
-        policy: Scope and update rule of the run; the restore mode is the replay's own.
+        policy: Scope, basis and update rule of the run; the restore mode is the replay's own.
         threads: Threads that share the work.
 
     Raises:
@@ -64,8 +70,9 @@ def open_weights(model_folder: Path, policy: WeightPolicy | None = None, threads
     folder, policy = inspect_folder(model_folder), policy or WeightPolicy()
     exact = STORAGE[exact_storage(folder.dtype, policy.update_rule)]
     arrays = {name: np.empty(folder.tensors[name].size, exact) for name in checkpoint_names(folder)}
-    alone = WeightPolicy(scope=policy.scope, update_rule=policy.update_rule, restore="tiles")
-    return ReplayedWeights(folder, alone, Weights(whole_cells(arrays, folder.tensors, alone), threads))
+    alone, basis = policy.model_copy(update={"restore": "tiles"}), load_guide(policy, folder, arrays)
+    cells = whole_cells(arrays, folder.tensors, alone, basis)
+    return ReplayedWeights(folder, alone, Weights(cells, threads), basis)
 
 
 def replay(model_folder: Path, updates: Iterable[Update], policy: WeightPolicy | None = None) -> ReplayedWeights:

@@ -4,9 +4,10 @@ Every engine sees the same checkpoint, so every engine moves the same tensors, h
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Literal
 
+from coevo.engines.policy import GUIDED
 from coevo.errors import ConfigError
 
 Shape = tuple[int, ...]
@@ -32,13 +33,14 @@ def roles(shapes: Mapping[str, Shape]) -> dict[str, Role]:
     return {name: _role(name, shape) for name, shape in shapes.items()}
 
 
-def names_in_scope(scope: str, shapes: Mapping[str, Shape]) -> list[str]:
+def names_in_scope(scope: str, shapes: Mapping[str, Shape], guided: Collection[str] = ()) -> list[str]:
     """The tensors a scope stands for, in the order given.
 
     Args:
-        scope: "full" for all, "none" for none, "linear" for the matrices of the blocks, or a regular expression that is
-            searched for in each name.
+        scope: "full" for all, "none" for none, "linear" for the matrices of the blocks, "guided" for what a basis
+            covers, or a regular expression that is searched for in each name.
         shapes: Checkpoint name -> shape of the whole tensor.
+        guided: The tensors that the basis covers.
 
     Raises:
         ConfigError: If the expression does not compile, or nothing is in the scope.
@@ -47,14 +49,16 @@ def names_in_scope(scope: str, shapes: Mapping[str, Shape]) -> list[str]:
         return list(shapes)
     if scope == "none":
         return []
-    if scope == "linear":
+    if scope == GUIDED:
+        found = [name for name in shapes if name in guided]
+    elif scope == "linear":
         found = [name for name, role in roles(shapes).items() if role == "linear"]
     else:
         try:
             found = [name for name in shapes if re.search(scope, name)]
         except re.error as error:
             raise ConfigError(
-                f"expected full, linear or a regular expression for scope, got {scope!r}: {error}"
+                f"expected full, linear, guided or a regular expression for scope, got {scope!r}: {error}"
             ) from error
     if not found:
         example = next(iter(shapes), "none")

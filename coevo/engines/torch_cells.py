@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.util import find_spec
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -10,19 +10,25 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from coevo.block import Block
-from coevo.engines.cells import PIECE, Cell, Job, Served, make_cells
+from coevo.engines.cells import PIECE, Cell, Job, Motion, Served, make_cells
 from coevo.engines.checkpoint import TensorInfo
 from coevo.engines.policy import WeightPolicy
 from coevo.engines.scope import names_in_scope
 from coevo.engines.storage import STORAGE, exact_type, to_storage
 from coevo.errors import ModelError
-from coevo.interfaces import Member, Update, UpdateRule
+from coevo.interfaces import Member, Update
+
+if TYPE_CHECKING:
+    from coevo.noise.basis import Basis
 
 Array = NDArray[Any]
 
 
 def torch_cells(
-    parameters: Mapping[str, Tensor], tensors: Mapping[str, TensorInfo], policy: WeightPolicy
+    parameters: Mapping[str, Tensor],
+    tensors: Mapping[str, TensorInfo],
+    policy: WeightPolicy,
+    basis: "Basis | None" = None,
 ) -> list[Cell]:
     """One cell for each whole parameter; see `block_cells`.
 
@@ -30,14 +36,18 @@ def torch_cells(
         parameters: Canonical checkpoint name -> contiguous parameter.
         tensors: The checkpoint.
         policy: Scope, update rule and restore mode.
+        basis: What scope guided moves in.
     """
     blocks = [Block.whole(name, tensors[name].shape) for name in parameters]
     served = [parameters[block.tensor].detach().view(block.rows, block.cols) for block in blocks]
-    return block_cells(list(zip(blocks, served, strict=True)), tensors, policy)
+    return block_cells(list(zip(blocks, served, strict=True)), tensors, policy, basis)
 
 
 def block_cells(
-    blocks: Sequence[tuple[Block, Tensor]], tensors: Mapping[str, TensorInfo], policy: WeightPolicy
+    blocks: Sequence[tuple[Block, Tensor]],
+    tensors: Mapping[str, TensorInfo],
+    policy: WeightPolicy,
+    basis: "Basis | None" = None,
 ) -> list[Cell]:
     """One cell for each block that torch serves, all of them serving the checkpoint's weights.
 
@@ -45,6 +55,7 @@ def block_cells(
         blocks: Blocks and their memory, shape (rows, cols), columns contiguous, all on one device.
         tensors: The checkpoint.
         policy: Scope, update rule and restore mode.
+        basis: What scope guided moves in.
 
     Raises:
         ModelError: If a type cannot be kept exactly, or the device has no such restore mode.
@@ -52,10 +63,11 @@ def block_cells(
     """
     device = blocks[0][1].device
     if device.type == "cpu":
-        return make_cells([Served(block, host_view(tensor)) for block, tensor in blocks], tensors, policy)
+        return make_cells([Served(block, host_view(tensor)) for block, tensor in blocks], tensors, policy, basis)
     if policy.restore in ("tiles", "mapped"):
         raise ModelError(f"expected --restore copy or host for weights on {device}, got {policy.restore}")
-    movable = set(names_in_scope(policy.scope, {block.tensor: block.shape for block, _ in blocks}))
+    shapes = {block.tensor: block.shape for block, _ in blocks}
+    movable = set(names_in_scope(policy.scope, shapes, basis.parts if basis else ()))
     moving = [(block, tensor) for block, tensor in blocks if block.tensor in movable]
     if device.type != "cuda" or find_spec("triton") is None:
         make: Callable[..., Cell] = StagedCell
@@ -64,7 +76,8 @@ def block_cells(
 
         make, policy = DeviceCell, resolved(policy, moving, torch.cuda.mem_get_info(device)[0])
     return [
-        make(block, tensor, tensors[block.tensor], policy, moves=block.tensor in movable) for block, tensor in blocks
+        make(block, tensor, tensors[block.tensor], policy, moves=block.tensor in movable, basis=basis)
+        for block, tensor in blocks
     ]
 
 
@@ -90,35 +103,42 @@ class StagedCell:
         source: The checkpoint's tensor.
         policy: Gives the update rule.
         moves: Whether the scope holds it; otherwise no base is kept, and it is read from the checkpoint when needed.
+        basis: What guided noise lies in the span of.
     """
 
-    def __init__(self, block: Block, served: Tensor, source: TensorInfo, policy: WeightPolicy, *, moves: bool) -> None:
+    def __init__(
+        self,
+        block: Block,
+        served: Tensor,
+        source: TensorInfo,
+        policy: WeightPolicy,
+        *,
+        moves: bool,
+        basis: "Basis | None" = None,
+    ) -> None:
         self.block = block
         self._served = served.detach()
-        self._rule: UpdateRule = policy.update_rule
+        self._motion = Motion(policy.update_rule, basis)
         self._source = source
         self._type = STORAGE[storage_name(served.dtype)]
-        self._exact = exact_type(self._type, self._rule)
+        self._exact = exact_type(self._type, policy.update_rule)
         self._base = self._from_checkpoint() if moves else None
         for job in self._each_piece(self.base(), self._round):
             job()
 
     def serve(self, member: Member | None) -> Iterable[Job]:
         """See `Cell`."""
-        from coevo.noise import perturb
-
         if self._base is None:
             return ()
         if member is None:
             return self._each_piece(self._base, self._round)
-        return self._each_piece(self._base, lambda base, piece, out: perturb(base, out, piece, member))
+        return self._each_piece(self._base, lambda base, piece, out: self._motion.perturb(base, out, piece, member))
 
     def move(self, update: Update) -> Iterable[Job]:
         """See `Cell`."""
-        from coevo.noise import apply_update
 
         def fill(base: Array, piece: Block, out: Array) -> None:
-            apply_update(base, piece, update, self._rule)
+            self._motion.move(base, piece, update)
             self._round(base, piece, out)
 
         return () if self._base is None else self._each_piece(self._base, fill)

@@ -9,6 +9,7 @@ from coevo.engines import wire
 from coevo.engines.cells import whole_cells
 from coevo.engines.decoding import Decoder, complete
 from coevo.engines.exporting import export_folder
+from coevo.engines.guiding import load_guide
 from coevo.engines.llama_shape import lean_shape
 from coevo.engines.loading import ModelFolder, inspect_folder
 from coevo.engines.policy import WeightPolicy, check_rank
@@ -82,7 +83,9 @@ def serve_model(
         from coevo.engines.lean_llama import LeanLlama
 
         lean = LeanLlama(shape, rows=_LEAN_ROWS)
-        weights = Weights(whole_cells(lean.arrays(), folder.tensors, policy), threads)
+        arrays = lean.arrays()
+        cells = whole_cells(arrays, folder.tensors, policy, load_guide(policy, folder, arrays))
+        weights = Weights(cells, threads)
         return ServedModel(folder, lean, weights, make_codec(folder, ends, chat=chat), ends)
     return serve_with_transformers(folder, chat=chat, device=device, threads=threads, policy=policy, rank=rank)
 
@@ -104,7 +107,7 @@ def serve_with_transformers(
     ends = end_tokens(folder)
     model = torch_model.load_model(folder, device)
     parameters = torch_model.name_parameters(folder, model)
-    cells = torch_cells(parameters, folder.tensors, policy)
+    cells = torch_cells(parameters, folder.tensors, policy, load_guide(policy, folder, parameters))
     weights = Weights(cells, threads if device == "cpu" else 1)
     rows = _CUDA_ROWS if device.startswith("cuda") else _CPU_ROWS
     by_role = roles({name: folder.tensors[name].shape for name in parameters})

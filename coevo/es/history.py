@@ -60,4 +60,5 @@ def _check_follows(records: Sequence[StepRecord], record: StepRecord) -> None:
 
 
 def _told(record: StepRecord) -> str:
-    return f"scope {record.scope}, {record.storage}, rule {record.update_rule}"
+    basis = f", basis {record.basis}" if record.recipe.basis else ""
+    return f"scope {record.scope}, {record.storage}, rule {record.update_rule}{basis}"

@@ -34,7 +34,9 @@ Hex64 = Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")]
 Count = Annotated[int, Field(ge=0, lt=2**64)]
 Sign = Literal[1, -1]
 
-SECOND = frozenset({"subspace_count", "subspace_unit", "subspaces", "rank", "scope", "storage", "update_rule"})
+NO_BASIS = "0" * 16
+
+SECOND = frozenset({"subspace_count", "subspace_unit", "subspaces", "rank", "scope", "storage", "update_rule", "basis"})
 """The fields that a record of version 1 does not have: there they are what their defaults say."""
 
 
@@ -46,11 +48,13 @@ class WeightRecipe:
         scope: Which tensors move: "full", "linear" or a regular expression.
         storage: Type of the exact base, the weights that the fingerprint is of.
         rule: How an update reaches the base.
+        basis: Identity of the basis that guided weights move in, or 0.
     """
 
     scope: str = "full"
     storage: Storage = "float32"
     rule: UpdateRule = "master"
+    basis: int = 0
 
 
 class StepRecord(BaseModel):
@@ -91,6 +95,8 @@ class StepRecord(BaseModel):
     scope: str = "full"
     storage: Storage = "float32"
     update_rule: UpdateRule = "master"
+    basis: Hex64 = NO_BASIS
+    """Identity of the basis of guided noise; a record without one does not write it."""
 
     @model_validator(mode="after")
     def _consistent(self) -> "StepRecord":
@@ -124,7 +130,8 @@ class StepRecord(BaseModel):
     @model_serializer(mode="wrap")
     def _fields_of_its_version(self, written: SerializerFunctionWrapHandler) -> dict[str, Any]:
         values: dict[str, Any] = written(self)
-        return values if self.schema_version > 1 else {k: v for k, v in values.items() if k not in SECOND}
+        hidden = SECOND if self.schema_version == 1 else {"basis"} if self.basis == NO_BASIS else set()
+        return {k: v for k, v in values.items() if k not in hidden}
 
     @classmethod
     def of(
@@ -174,7 +181,7 @@ class StepRecord(BaseModel):
     @property
     def recipe(self) -> WeightRecipe:
         """How the weights were kept and moved."""
-        return WeightRecipe(self.scope, self.storage, self.update_rule)
+        return WeightRecipe(self.scope, self.storage, self.update_rule, int(self.basis, 16))
 
     @property
     def update(self) -> Update | None:
@@ -189,6 +196,7 @@ class StepRecord(BaseModel):
             partition=Partition(self.subspace_count, self.subspace_unit) if self.subspace_count > 1 else None,
             subspaces=tuple(dict(zip(self.directions, self.subspaces, strict=False)).values()),
             rank=self.rank,
+            basis=int(self.basis, 16),
         )
 
     def to_line(self) -> str:
@@ -217,7 +225,7 @@ def _second(members: Sequence[Member], recipe: WeightRecipe) -> dict[str, Any]:
     first = members[0]
     partition = first.partition or Partition(1)
     is_cut = partition.count > 1
-    if not is_cut and first.rank == 0 and recipe == WeightRecipe():
+    if not is_cut and first.rank == first.basis == 0 and recipe == WeightRecipe():
         return {}
     return {
         "subspace_count": partition.count,
@@ -227,6 +235,7 @@ def _second(members: Sequence[Member], recipe: WeightRecipe) -> dict[str, Any]:
         "scope": recipe.scope,
         "storage": recipe.storage,
         "update_rule": recipe.rule,
+        **({"basis": _hex(first.basis)} if first.basis else {}),
     }
 
 

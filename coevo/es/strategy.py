@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from coevo.errors import ConfigError
 from coevo.es.dealing import Place, deal, fault
 from coevo.es.schedule import alpha_at
 from coevo.es.settings import ESSettings
@@ -29,16 +30,26 @@ class EvolutionStrategy:
         settings: G, α and the rules.
         run_key: 64-bit key of the run's noise.
         step: Index of the next step to ask for; a resumed run starts where its history ends.
+        basis: Identity of the basis whose span members move in; 0 for all directions.
+
+    Raises:
+        ConfigError: If guided members are to have a rank or subspaces.
     """
 
-    def __init__(self, settings: ESSettings, run_key: int, *, step: int = 0) -> None:
+    def __init__(self, settings: ESSettings, run_key: int, *, step: int = 0, basis: int = 0) -> None:
         if not 0 <= run_key < 2**64:
             raise ValueError(f"run_key must be a whole number in [0, 2^64), got {run_key}")
         if step < 0:
             raise ValueError(f"step must not be negative, got {step}")
+        if basis and (settings.rank or settings.subspaces > 1):
+            raise ConfigError(
+                f"guided noise lies in the span of its basis: expected rank 0 and 1 subspace, got rank {settings.rank} "
+                f"and {settings.subspaces} subspaces; drop them, or take another scope"
+            )
         self.settings = settings
         self.run_key = run_key
         self.step = step
+        self.basis = basis
         self._asked: tuple[Member, ...] = ()
         self._alpha = 0.0
 
@@ -113,6 +124,7 @@ class EvolutionStrategy:
             partition=Partition(count, self.settings.subspace_unit) if count > 1 else None,
             subspace=place.subspace,
             rank=self.settings.rank,
+            basis=self.basis,
         )
 
     def _scores(self, members: Sequence[Member], rewards: Sequence[float]) -> NDArray[np.float64] | None:
@@ -158,6 +170,7 @@ def _update(members: Sequence[Member], weights: Sequence[float]) -> Update | Non
         partition=first.partition,
         subspaces=tuple(subspaces.values()) if first.partition else (),
         rank=first.rank,
+        basis=first.basis,
     )
 
 

@@ -12,7 +12,9 @@ import numpy as np
 
 from coevo.block import Block, matrix_shape
 from coevo.interfaces import Member, Update
+from coevo.noise.basis import Basis, checked
 from coevo.noise.compiled import Floats, Plain
+from coevo.noise.guided import guided_factors
 from coevo.noise.kernels import Field, Noise, write_run
 from coevo.noise.keys import direction_key, tensor_key
 from coevo.noise.subspaces import Cut, check_subspace, cut_of
@@ -29,30 +31,43 @@ _TOO_LARGE = 2.0**128 - 2.0**103
 """The least number that fp32 rounds to infinity."""
 
 
-def field_of_member(block: Block, member: Member, *strides: int) -> Field:
+def field_of_member(block: Block, member: Member, *strides: int, basis: Basis | None = None) -> Field:
     """The noise of one member, multiplied by sign · sigma.
 
     Args:
         block: Where the elements lie in their tensor.
         member: The member.
         strides: Elements from one row to the next in each array at work. Where none has a gap, a rectangle that has
-            none in its tensor is one long row; low-rank noise needs its rows.
+            none in its tensor is one long row; noise made of factors needs its rows.
+        basis: The basis of a guided member.
 
     Raises:
-        ValueError: If a number of the member is out of its range.
+        ValueError: If a number of the member is out of its range, or the basis is not the member's.
+        ModelError: If the basis does not cover the tensor.
     """
     # A cache takes -0.0 for 0.0, but the sign of zero is in the bits of the result.
     step = _step_of_member(member, math.copysign(1.0, member.sigma) < 0.0)
+    if (guide := checked(basis, member.basis, "this member")) is not None:
+        return _guided_field(block, *step, guide)
     return _field(block, *step, member.rank, strides)
 
 
-def field_of_update(block: Block, update: Update, *strides: int) -> Field:
+def field_of_update(block: Block, update: Update, *strides: int, basis: Basis | None = None) -> Field:
     """The noise of an update's directions, each multiplied by its coefficient; see `field_of_member`.
 
+    Guided noise is one direction with a coefficient of 1: the sum of all, as `coevo.noise.guided` defines it.
+
     Raises:
-        ValueError: If the update is not complete or one of its numbers is out of its range.
+        ValueError: If the update is not complete, one of its numbers is out of its range, or the basis is not its own.
+        ModelError: If the basis does not cover the tensor.
     """
-    return _field(block, *_step_of_update(update), update.rank, strides)
+    noise, cut = _step_of_update(update)
+    if (guide := checked(basis, update.basis, "this update")) is None:
+        return _field(block, noise, cut, update.rank, strides)
+    keys, one = noise.keys[:1], np.ones(len(noise.keys[:1]), np.float32)
+    factors = guided_factors(block, guide, noise.keys, noise.coefficients)
+    summed = noise._replace(keys=keys, coefficients=one, subspaces=noise.subspaces[:1])
+    return _from_factors(block, summed, cut, factors)
 
 
 def field_of_normals(block: Block, run_key: int, step: int, direction: int, *strides: int) -> Field:
@@ -65,21 +80,28 @@ def plain(field: Field) -> Plain:
     return tuple(field.grid), tuple(field.noise), tuple(field.cut)
 
 
-def factors(tensor: str, shape: tuple[int, ...], member: Member) -> tuple[Floats, Floats]:
+def factors(
+    tensor: str, shape: tuple[int, ...], member: Member, *, basis: Basis | None = None
+) -> tuple[Floats, Floats]:
     """The two factors of a member's low-rank noise ε = A · Bᵀ / √r (EGGROLL, arXiv:2511.16652, section 4).
 
     Args:
         tensor: Name of the tensor in the checkpoint.
         shape: Its shape; seen as a matrix of (rows, cols), the columns being its last dimension.
-        member: A member of rank r ≥ 1. Its sign, sigma and subspace do not enter.
+        member: A member of rank r ≥ 1, or a guided one. Its sign, sigma and subspace do not enter.
+        basis: The basis of a guided member.
 
     Returns:
         A of shape (rows, r) and B of shape (cols, r), fp32, standard normal: the noise of the tensors "<name>#A" and
-        "<name>#B" of these shapes. The caller multiplies by sign · sigma / √r.
+        "<name>#B" of these shapes. The caller multiplies by sign · sigma / √r. For a guided member ε = A · Bᵀ.
 
     Raises:
-        ValueError: If the rank is less than 1.
+        ValueError: If the rank is less than 1, or the basis is not the member's.
+        ModelError: If the basis does not cover the tensor.
     """
+    if (guide := checked(basis, member.basis, "this member")) is not None:
+        field = field_of_member(Block.whole(tensor, shape), member, basis=guide)
+        return field.noise.left[0], np.ascontiguousarray(field.noise.right[0].T)
     if member.rank < 1:
         raise ValueError(f"factors need a rank of at least 1, got {member.rank}")
     rows, cols = matrix_shape(shape)
@@ -94,6 +116,15 @@ def _field(block: Block, noise: Noise, cut: Cut, rank: int, strides: tuple[int, 
     return Field(_grid(block, rank > 0, strides.count(block.cols) < len(strides)), noise, cut)
 
 
+def _guided_field(block: Block, noise: Noise, cut: Cut, basis: Basis) -> Field:
+    return _from_factors(block, noise, cut, guided_factors(block, basis, noise.keys, np.ones(1, np.float32)))
+
+
+def _from_factors(block: Block, noise: Noise, cut: Cut, factors: tuple[Floats, Floats]) -> Field:
+    left, right = (factor[None] for factor in factors)
+    return Field(_grid(block, True, True), noise._replace(left=left, right=right, root=np.float32(1.0)), cut)
+
+
 @lru_cache(maxsize=64)
 def _step_of_member(member: Member, is_negative: bool) -> tuple[Noise, Cut]:
     """What a member's noise is in any block; `is_negative` only tells two members apart."""
@@ -104,7 +135,7 @@ def _step_of_member(member: Member, is_negative: bool) -> tuple[Noise, Cut]:
     subspaces = (member.subspace,) if member.partition is not None else ()
     coefficients = _finite_fp32("sigma", (member.sign * member.sigma,))
     directions = (member.direction,)
-    step = Update(member.run_key, member.step, directions, (), member.partition, subspaces, member.rank)
+    step = Update(member.run_key, member.step, directions, (), member.partition, subspaces, member.rank, member.basis)
     return _step(step, coefficients)
 
 
@@ -122,6 +153,8 @@ def _step_of_update(update: Update) -> tuple[Noise, Cut]:
 def _step(step: Update, coefficients: Floats) -> tuple[Noise, Cut]:
     if step.rank < 0:
         raise ValueError(f"a rank must not be negative, got {step.rank}")
+    if step.basis and (step.rank or step.partition is not None):
+        raise ValueError("guided noise lies in the span of its basis: expected neither a rank nor a partition")
     cut = cut_of(step.run_key, step.step, step.partition)
     subspaces = np.zeros(len(coefficients), np.int64)
     for k, subspace in enumerate(step.subspaces):

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from coevo.block import Block
 from coevo.interfaces import Member
 from coevo.noise.arrays import elements_of
+from coevo.noise.basis import Basis
 from coevo.noise.fields import field_of_member, field_of_normals, plain
 from coevo.noise.formats import FP32
 from coevo.noise.kernels import write_member, write_normals
@@ -27,7 +28,7 @@ def normals(block: Block, run_key: int, step: int, direction: int) -> NDArray[np
     return out
 
 
-def perturb(base: NDArray[Any], out: NDArray[Any], block: Block, member: Member) -> None:
+def perturb(base: NDArray[Any], out: NDArray[Any], block: Block, member: Member, *, basis: Basis | None = None) -> None:
     """Write a member's weights: round(fl(base + fl(sign · sigma · ε))) on its subspace, round(base) elsewhere.
 
     sign · sigma is rounded to fp32 first; the sum is rounded to the type of `out` to nearest, ties to even.
@@ -38,9 +39,11 @@ def perturb(base: NDArray[Any], out: NDArray[Any], block: Block, member: Member)
             `base`, or is the same array, whose touched elements the caller has saved (see `touched`).
         block: Where the elements lie in their tensor.
         member: With a rank r, ε = fl(1/√r) · Σⱼ A[row, j] · B[col, j], summed in fp32 in the order of j; see `factors`.
+        basis: The basis of a guided member, whose ε `coevo.noise.guided` defines.
 
     Raises:
-        ValueError: If arrays or member are not as described.
+        ValueError: If arrays or member are not as described, or the basis is not the member's.
+        ModelError: If the basis does not cover the tensor.
     """
     source, target = elements_of("base", base, block), elements_of("out", out, block, is_written=True)
     if source[2] not in (FP32, target[2]):
@@ -48,6 +51,6 @@ def perturb(base: NDArray[Any], out: NDArray[Any], block: Block, member: Member)
     is_shared = np.may_share_memory(base, out)
     if is_shared and base.__array_interface__ != out.__array_interface__:
         raise ValueError("out must be base itself or share no memory with it; pass another array")
-    field = field_of_member(block, member, source[1], target[1])
+    field = field_of_member(block, member, source[1], target[1], basis=basis)
     if block.size:
         write_member(target, source, plain(field), is_shared)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from coevo.block import Block, matrix_shape
 from coevo.interfaces import Member, Partition, Update, UpdateRule
+from coevo.noise.basis import Basis
 from coevo.noise.fingerprint import name_key
 from coevo.noise.keys import direction_key, rounding_key, subspace_key, tensor_key
 from coevo.noise.table import normal_table
@@ -82,15 +83,45 @@ def epsilon(block: Block, member: Member, direction: int) -> FloatArray:
     return scaled[block.row : block.row + block.rows, block.col : block.col + block.cols]
 
 
-def perturbed(base: NDArray[Any], block: Block, member: Member, dtype: Any) -> NDArray[Any]:
+def guided(block: Block, basis: Basis, update: Update) -> FloatArray:
+    """The sum of an update's directions of guided noise in a block; see `coevo.noise.guided`."""
+    size, part = basis.vectors, basis.parts[block.tensor]
+    z, a = np.zeros(size, np.float32), np.zeros(size, np.float32)
+    for direction, coefficient in zip(update.directions, update.coefficients, strict=True):
+        drawn = normals(Block.whole("#guided", (size,)), update.run_key, update.step, direction)[0]
+        z = z + np.float32(coefficient) * drawn
+    for i in range(size):
+        a = a + basis.mixing[i] * z[i]
+    a = a * np.float32(math.sqrt(basis.elements / size))
+    core = np.zeros(part.core.shape[1:], np.float32)
+    for j in range(size):
+        core = core + (a[j] * part.scale[j]) * part.core[j].astype(np.float32)
+    total = _product(_product(part.left.astype(np.float32), core), part.right.astype(np.float32))
+    return total[block.row : block.row + block.rows, block.col : block.col + block.cols]
+
+
+def _product(left: FloatArray, right: FloatArray) -> FloatArray:
+    """A matrix product summed in fp32, from 0, in the order of the inner index."""
+    total = np.zeros((left.shape[0], right.shape[1]), np.float32)
+    for j in range(left.shape[1]):
+        total = total + left[:, j, None] * right[None, j]
+    return total
+
+
+def perturbed(base: NDArray[Any], block: Block, member: Member, dtype: Any, basis: Basis | None = None) -> NDArray[Any]:
     """A perturbed copy of `base` in a type; see `coevo.noise.perturb`."""
-    product: FloatArray = np.float32(member.sign * member.sigma) * epsilon(block, member, member.direction)
+    noise = epsilon(block, member, member.direction)
+    if basis is not None:
+        noise = guided(block, basis, Update(member.run_key, member.step, (member.direction,), (1.0,)))
+    product: FloatArray = np.float32(member.sign * member.sigma) * noise
     exact = to_fp32(base)
     is_inside = subspaces(block, member.run_key, member.step, member.partition) == member.subspace
     return round_to(np.where(is_inside, exact + product, exact), dtype)
 
 
-def updated(weights: NDArray[Any], block: Block, update: Update, rule: UpdateRule) -> NDArray[Any]:
+def updated(
+    weights: NDArray[Any], block: Block, update: Update, rule: UpdateRule, basis: Basis | None = None
+) -> NDArray[Any]:
     """An updated copy of `weights`; see `coevo.noise.apply_update`."""
     where = subspaces(block, update.run_key, update.step, update.partition)
     total, exact = np.zeros(where.shape, np.float32), to_fp32(weights)
@@ -99,6 +130,8 @@ def updated(weights: NDArray[Any], block: Block, update: Update, rule: UpdateRul
     for direction, coefficient, subspace in zip(update.directions, update.coefficients, whose, strict=True):
         product: FloatArray = np.float32(coefficient) * epsilon(block, member, direction)
         total = np.where(where == subspace, total + product, total)
+    if basis is not None:
+        total = guided(block, basis, update)
     moved = np.where(np.isin(where, whose), exact + total, exact)
     if rule != "stochastic" or weights.dtype == np.float32:
         return round_to(moved, weights.dtype)

@@ -65,8 +65,8 @@ def restore_touched(weights: NDArray[Any], block: Block, member: Member, saved: 
 
 
 def _plain_field(block: Block, member: Member, stride: int) -> Plain:
-    """The field without low-rank factors: which elements are touched does not depend on the rank."""
-    return plain(field_of_member(block, replace(member, rank=0), stride))
+    """The field without factors: which elements are touched depends on neither rank nor basis."""
+    return plain(field_of_member(block, replace(member, rank=0, basis=0), stride))
 
 
 @kernel

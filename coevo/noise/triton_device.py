@@ -84,15 +84,15 @@ def subspace_of_tile(key, tensor, count, tile):
 
 @triton.jit
 def epsilon_at(
-    table, left, right, root, key, tensor, first, columns, inside, RANK: tl.constexpr, COUNTERS: tl.constexpr
+    table, left, right, root, key, tensor, first, columns, cols, inside, RANK: tl.constexpr, COUNTERS: tl.constexpr
 ):
-    """ε of the program's elements: by table, or Σⱼ left[j] · right[column, j] times `root`."""
+    """ε of the program's elements: by table, or Σⱼ left[j] · right[j, column] times `root`."""
     if RANK == 0:
         values = tl.load(table + random_bits(key, tensor, first, COUNTERS).to(tl.int32))
     else:
         values = tl.zeros([8 * COUNTERS], tl.float32)
         for j in tl.static_range(RANK):
-            values = values + tl.load(left + j) * tl.load(right + columns * RANK + j, inside, 0.0)
+            values = values + tl.load(left + j) * tl.load(right + j * cols + columns, inside, 0.0)
         values = values * root
     return values
 
@@ -140,7 +140,7 @@ def write_member(
     if is_mine:
         exact = load(base, row * base_stride + columns, inside, BASE)
         epsilon = epsilon_at(
-            table, left + row * RANK, right, root, unsigned(key), name, first, columns, inside, RANK, COUNTERS
+            table, left + row * RANK, right, root, unsigned(key), name, first, columns, cols, inside, RANK, COUNTERS
         )
         moved = exact + epsilon * scale
         if UNIT == BY_ELEMENT:
@@ -181,7 +181,7 @@ def add_directions(
             if UNIT != BY_TILE or subspace == mine:
                 key = tl.load(keys + k).to(tl.uint64, bitcast=True)
                 a, b = left + (k * rows + row) * RANK, right + k * cols * RANK
-                epsilon = epsilon_at(table, a, b, root, key, name, first, columns, inside, RANK, COUNTERS)
+                epsilon = epsilon_at(table, a, b, root, key, name, first, columns, cols, inside, RANK, COUNTERS)
                 moved = total + epsilon * tl.load(coefficients + k)
                 total = tl.where(whose == subspace, moved, total) if UNIT == BY_ELEMENT else moved
         exact = load(weights, row * stride + columns, inside, KIND)

@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -18,6 +18,7 @@ from torch import Tensor
 from coevo.block import Block, matrix_shape
 from coevo.interfaces import Member, Update, UpdateRule
 from coevo.noise.arrays import is_gapless
+from coevo.noise.basis import Basis
 from coevo.noise.fields import field_of_member, field_of_normals, field_of_update
 from coevo.noise.fingerprint import name_key
 from coevo.noise.kernels import Field
@@ -25,6 +26,8 @@ from coevo.noise.keys import rounding_key
 from coevo.noise.table import normal_table
 from coevo.noise.triton_device import IS_INTERPRETED, add_directions, sum_hashes, write_member
 from coevo.noise.updates import check_rule
+
+Step = TypeVar("Step", Member, Update)
 
 COUNTERS = 128
 """Philox calls of one program: 1,024 elements, eight for each of the 128 threads of four warps."""
@@ -45,7 +48,7 @@ def normals(block: Block, run_key: int, step: int, direction: int, device: Any =
     return out
 
 
-def perturb(base: Tensor, out: Tensor, block: Block, member: Member) -> None:
+def perturb(base: Tensor, out: Tensor, block: Block, member: Member, *, basis: Basis | None = None) -> None:
     """Write a member's weights into `out`, which may be `base` itself; see `coevo.noise.perturb`.
 
     Args:
@@ -53,9 +56,11 @@ def perturb(base: Tensor, out: Tensor, block: Block, member: Member) -> None:
         out: Receives the result, on the same device.
         block: Where the elements lie in their tensor.
         member: The member.
+        basis: The basis of a guided member; its factors are made on the host.
 
     Raises:
-        ValueError: If tensors or member are not as described.
+        ValueError: If tensors or member are not as described, or the basis is not the member's.
+        ModelError: If the basis does not cover the tensor.
     """
     _check("base", base, block)
     _check("out", out, block)
@@ -63,7 +68,7 @@ def perturb(base: Tensor, out: Tensor, block: Block, member: Member) -> None:
         raise ValueError(
             f"base must be float32 or, like out, {out.dtype} on {out.device}, got {base.dtype} on {base.device}"
         )
-    field = field_of_member(block, replace(member, rank=0))
+    field = field_of_member(block, _without_rank(member), basis=basis)
     launch = _Launch(block, field, member.rank, base, out)
     left, right = launch.factors([member.direction], member)
     if not block.size:
@@ -72,20 +77,23 @@ def perturb(base: Tensor, out: Tensor, block: Block, member: Member) -> None:
         _words(out), _words(base), launch.strides[1], launch.strides[0], *launch.numbers(),
         _signed(field.noise.keys[0]), float(field.noise.coefficients[0]),
         _table(out.device), left, right, launch.root, *launch.cut(),
-        int(field.noise.subspaces[0]), _KINDS[out.dtype], _KINDS[base.dtype], int(field.cut.unit), member.rank,
+        int(field.noise.subspaces[0]), _KINDS[out.dtype], _KINDS[base.dtype], int(field.cut.unit), launch.rank,
         base.data_ptr() == out.data_ptr(), launch.is_aligned, COUNTERS, enable_fp_fusion=False,
     )  # fmt: skip
 
 
-def apply_update(weights: Tensor, block: Block, update: Update, rule: UpdateRule) -> None:
+def apply_update(
+    weights: Tensor, block: Block, update: Update, rule: UpdateRule, *, basis: Basis | None = None
+) -> None:
     """Add Σᵢ coefficientᵢ · εᵢ to weights in place; see `coevo.noise.apply_update`.
 
     Raises:
-        ValueError: If tensor, update or rule are not as described.
+        ValueError: If tensor, update or rule are not as described, or the basis is not the update's.
+        ModelError: If the basis does not cover the tensor.
     """
     _check("weights", weights, block)
     check_rule(rule, _HOST_TYPES[weights.dtype])
-    field = field_of_update(block, replace(update, rank=0))
+    field = field_of_update(block, _without_rank(update), basis=basis)
     if not block.size or not update.directions:
         return
     launch = _Launch(block, field, update.rank, weights)
@@ -105,8 +113,8 @@ def apply_update(weights: Tensor, block: Block, update: Update, rule: UpdateRule
     start, width, cols, chunks, tensor = launch.numbers()
     add_directions[launch.grid](
         _words(weights), launch.strides[0], start, width, cols, chunks, launch.rows, tensor, *on_device,
-        len(update.directions), _table(device), left, right, launch.root, *launch.cut(),
-        _signed(rounding_key(update.run_key, update.step)), _KINDS[weights.dtype], int(field.cut.unit), update.rank,
+        len(noise.keys), _table(device), left, right, launch.root, *launch.cut(),
+        _signed(rounding_key(update.run_key, update.step)), _KINDS[weights.dtype], int(field.cut.unit), launch.rank,
         is_random, launch.is_aligned, COUNTERS, enable_fp_fusion=False,
     )  # fmt: skip
 
@@ -137,9 +145,11 @@ class _Launch:
     """How a rectangle is divided among programs, and the arguments that say so."""
 
     def __init__(self, block: Block, field: Field, rank: int, *tensors: Tensor) -> None:
-        self._block, self._field, self._rank = block, field, rank
+        self._block, self._field = block, field
+        self._is_given = field.noise.right.shape[1] > 0
+        self.rank = field.noise.right.shape[1] or rank
         strides = [tensor.stride(0) if block.rows > 1 else block.cols for tensor in tensors]
-        is_row = rank == 0 and is_gapless(block, *strides)
+        is_row = self.rank == 0 and is_gapless(block, *strides)
         self.rows, self._cols = (1, block.size) if is_row else (block.rows, block.cols)
         self.strides = [block.size if is_row else stride for stride in strides]
         self._device = tensors[0].device
@@ -150,7 +160,7 @@ class _Launch:
         before = start % group if width % group == 0 else group - 1
         self._chunks = (before + self._cols - 1) // group + 1
         self.grid = (self.rows * self._chunks,)
-        self.root = float(np.float32(1.0 / math.sqrt(rank or 1)))
+        self.root = float(np.float32(1.0 / math.sqrt(1 if self._is_given else rank or 1)))
 
     def numbers(self) -> tuple[int, int, int, int, int]:
         """Start, width, columns, programs per row, tensor key."""
@@ -162,17 +172,25 @@ class _Launch:
         return _signed(self._field.cut.key), int(self._field.cut.parts)
 
     def factors(self, directions: Sequence[int], step: Member | Update) -> tuple[Tensor, Tensor]:
-        """Low-rank factors of the block, shapes (directions, rows, r) and (directions, cols, r), or dummies."""
+        """Factors of the block, shapes (directions, rows, r) and (directions, r, cols), or dummies."""
         block, device = self._block, self._device
-        if self._rank == 0:
+        if self.rank == 0:
             return (_table(device),) * 2
+        if self._is_given:
+            left, right = self._field.noise.left, self._field.noise.right
+            return torch.from_numpy(left).to(device), torch.from_numpy(right).to(device)
         height, width = matrix_shape(block.shape)
         parts = []
         for part, size, start, count in (("A", height, block.row, block.rows), ("B", width, block.col, block.cols)):
-            place = Block(f"{block.tensor}#{part}", (size, self._rank), start, 0, count, self._rank)
+            place = Block(f"{block.tensor}#{part}", (size, self.rank), start, 0, count, self.rank)
             made = [normals(place, step.run_key, step.step, direction, device) for direction in directions]
             parts.append(torch.stack(made))
-        return parts[0], parts[1]
+        return parts[0], parts[1].transpose(1, 2).contiguous()
+
+
+def _without_rank(step: Step) -> Step:
+    """The same noise without low-rank factors, which are made on the device; guided noise keeps its own."""
+    return step if step.basis else replace(step, rank=0)
 
 
 @cache

@@ -8,7 +8,7 @@ reward of the unperturbed model after training with that of the frozen model of 
 completions: on trained parents, on held-out parents, and on both with fresh sampling seeds.
 
 Writes OUT.csv, one row per probe, as each is done (a row that is there is not made again, so the study can be stopped
-and started), and OUT.md. Guided arms read `guided-<k>.safetensors` and `random-<k>.safetensors` in --bases; arms whose
+and started), and OUT.md. Guided arms read `guided-<k>.basis` and `random-<k>.basis` in --bases; arms whose
 file is missing are left out and named. Verdicts on candidates, and answers of the base model, are shared between the
 probes of a process, which changes no number.
 """
@@ -208,14 +208,14 @@ def grpo() -> Any:
 def identity_of(model: str) -> str:
     """Name and hash of a model's weights: rows of other weights are other rows."""
     folder = resolve_model(model)
-    digest = hashlib.sha256(b"".join(file.read_bytes() for file in sorted(folder.glob("model*.safetensors"))))
+    digest = hashlib.sha256(b"".join(file.read_bytes() for file in sorted(folder.glob("model*.basis"))))
     name = model if model == EMBEDDED else folder.name
     return f"{name}@{digest.hexdigest()[:8]}"
 
 
 def file_of(arm: Arm, bases: Path) -> Path:
     """The basis file of a guided arm."""
-    return bases / f"{arm.basis}.safetensors"
+    return bases / f"{arm.basis}.basis"
 
 
 def shown(result: ProbeResult, model: str, arm: str, seed: int) -> Row:

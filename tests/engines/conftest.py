@@ -9,10 +9,13 @@ import numpy as np
 import pytest
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors
 
+from coevo.engines.basis_building.building import build_basis
+from coevo.engines.basis_building.vectors import RandomVectors
 from coevo.engines.checkpoint import write_checkpoint
 from coevo.engines.llama_shape import lean_shape
 from coevo.engines.loading import inspect_folder
 from coevo.interfaces import Member, Request, Sampling
+from coevo.noise.basis import Basis, BasisOrigin, write_basis
 
 SPECIAL = ["<pad>", "<eos>", "<bos>", "<a0>", "<a1>"]
 CONFIG: dict[str, Any] = {
@@ -100,6 +103,19 @@ def llama_shapes(config: dict[str, Any]) -> dict[str, tuple[int, ...]]:
     if not config["tie_word_embeddings"]:
         shapes["lm_head.weight"] = (config["vocab_size"], width)
     return shapes
+
+
+@pytest.fixture(scope="session")
+def write_random_basis() -> Callable[..., Basis]:
+    """Writes a basis of random vectors over tensors of these shapes and returns it."""
+
+    def write(file: Path, shapes: dict[str, tuple[int, ...]], vectors: int = 5, rank: int = 3, seed: int = 3) -> Basis:
+        origin = BasisOrigin(method="random", architecture="none", fingerprint="0" * 16, seed=seed)
+        basis, _ = build_basis(RandomVectors(shapes, vectors, seed), rank, origin)
+        write_basis(file, basis)
+        return basis
+
+    return write
 
 
 @pytest.fixture(scope="session")

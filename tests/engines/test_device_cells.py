@@ -17,18 +17,19 @@ WALK = Path(__file__).with_name("walk_device_cells.py")
 
 @pytest.mark.slow
 @pytest.mark.skipif(find_spec("triton") is None, reason="Triton is not installed")
-def test_a_device_serves_the_bits_of_the_host(tmp_path):
+def test_a_device_serves_the_bits_of_the_host(tmp_path, write_random_basis):
     """P15: members, updates, fingerprints and bases agree in every type, rule and mode, in Triton's interpreter."""
     rng = np.random.default_rng(3)
     arrays = {name: rng.normal(0, 0.1, shape).astype(np.float32) for name, shape in SHAPES.items()}
     write_checkpoint(tmp_path / "model.safetensors", arrays, SHAPES)
+    write_random_basis(tmp_path / "guided.basis", {"a": SHAPES["a"], "b": SHAPES["b"]})
     environment = {**os.environ, "TRITON_INTERPRET": "1", "PYTHONPATH": str(Path(coevo.__file__).parents[1])}
     done = subprocess.run(
         [sys.executable, str(WALK), str(tmp_path)], env=environment, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr[-2000:]
     found = json.loads(done.stdout)
-    assert len(found) == 8 * (1 + 5 + 3 * 2 + 1)
+    assert len(found) == 8 * (1 + 5 + 3 * 2 + 1) + (1 + 2 + 2 + 1)
     assert [what for what, agree in found if not agree] == []
 
 

@@ -161,10 +161,10 @@ def test_an_interrupted_switch_is_done_again(tensors, member, mode, monkeypatch)
     weights, served = serve(tensors, restore=mode)
     before, honest = snapshot(served), noise.perturb
 
-    def fail(base, out, block, member):
+    def fail(base, out, block, member, **rest):
         if block.tensor == "b.weight":
             raise MemoryError
-        honest(base, out, block, member)
+        honest(base, out, block, member, **rest)
 
     monkeypatch.setattr("coevo.noise.perturb", fail)
     with pytest.raises(MemoryError):
@@ -178,7 +178,7 @@ def test_an_interrupted_update_is_said(tensors, monkeypatch):
     """Half an update cannot be told from none, so nothing is served after it."""
     weights, _ = serve(tensors)
 
-    def fail(*_):
+    def fail(*_, **__):
         raise MemoryError
 
     monkeypatch.setattr("coevo.noise.apply_update", fail)

@@ -8,7 +8,9 @@ from coevo.interfaces import Completion, Member, Request, Sampling, Update
 
 WORDS = st.integers(0, 2**64 - 1)
 FLOATS = st.floats(allow_nan=False, allow_infinity=False)
-MEMBERS = st.builds(Member, run_key=WORDS, step=WORDS, direction=WORDS, sign=st.sampled_from([1, -1]), sigma=FLOATS)
+MEMBERS = st.builds(
+    Member, run_key=WORDS, step=WORDS, direction=WORDS, sign=st.sampled_from([1, -1]), sigma=FLOATS, basis=WORDS
+)
 SAMPLINGS = st.builds(Sampling, temperature=FLOATS, top_p=FLOATS, max_tokens=st.integers(1, 10**6))
 REQUESTS = st.builds(Request, id=st.text(), text=st.text(), seed=WORDS, member=st.none() | MEMBERS, sampling=SAMPLINGS)
 
@@ -17,7 +19,7 @@ REQUESTS = st.builds(Request, id=st.text(), text=st.text(), seed=WORDS, member=s
 def updates(draw):
     """Updates of any length."""
     pairs = draw(st.lists(st.tuples(WORDS, FLOATS), max_size=5))
-    return Update(draw(WORDS), draw(WORDS), tuple(d for d, _ in pairs), tuple(c for _, c in pairs))
+    return Update(draw(WORDS), draw(WORDS), tuple(d for d, _ in pairs), tuple(c for _, c in pairs), basis=draw(WORDS))
 
 
 def over_the_wire(values):

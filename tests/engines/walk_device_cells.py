@@ -19,6 +19,7 @@ from coevo.engines.policy import WeightPolicy
 from coevo.engines.torch_cells import host_view
 from coevo.engines.weights import Weights
 from coevo.interfaces import Member, Partition, Update
+from coevo.noise.basis import read_basis
 
 TYPES = ("float32", "bfloat16", "bfloat16", "float16")
 RULES = ("master", "master", "stochastic", "nearest")
@@ -36,6 +37,11 @@ UPDATES = [
 ]
 
 
+def is_plain(step):
+    """Whether a member or an update has neither rank nor subspaces, as in the span of a basis; the base has none."""
+    return step is None or (step.rank == 0 and step.partition is None)
+
+
 def bits(tensors):
     """The bits of served tensors."""
     return [host_view(tensor).tobytes() for tensor in tensors]
@@ -49,23 +55,28 @@ def halves(block):
     return [replace(block, cols=cut), replace(block, col=cut, cols=block.cols - cut)]
 
 
-def walk(folder: Path, dtype: torch.dtype, policy: WeightPolicy):
-    """Compare after every move."""
+def walk(folder: Path, dtype: torch.dtype, policy: WeightPolicy, basis=None):
+    """Compare after every move; with a basis all of them are in its span."""
+    name = basis.identity if basis else 0
+    members = [member and replace(member, basis=name) for member in MEMBERS if not basis or is_plain(member)]
+    updates = [replace(update, basis=name) for update in UPDATES if not basis or is_plain(update)]
     tensors = read_headers(folder)
     whole = [Block.whole(name, info.shape) for name, info in tensors.items()]
     blocks = [shard for block in whole for shard in halves(block)]
     near, far = ([torch.empty(block.rows, block.cols, dtype=dtype) for block in blocks] for _ in range(2))
     host_policy = policy.model_copy(update={"restore": "copy"})
     served = [Served(block, host_view(tensor)) for block, tensor in zip(blocks, near, strict=True)]
-    host = Weights(make_cells(served, tensors, host_policy))
+    host = Weights(make_cells(served, tensors, host_policy, basis))
     pairs = zip(blocks, far, strict=True)
-    device = Weights([DeviceCell(b, t, tensors[b.tensor], policy, moves=b.tensor != "fixed") for b, t in pairs])
+    device = Weights(
+        [DeviceCell(b, t, tensors[b.tensor], policy, moves=b.tensor != "fixed", basis=basis) for b, t in pairs]
+    )
     yield "start", bits(near) == bits(far)
-    for member in MEMBERS:
+    for member in members:
         for weights in (host, device):
             weights.activate(member)
         yield f"member {member}", bits(near) == bits(far)
-    for update in UPDATES:
+    for update in updates:
         for weights in (host, device):
             weights.commit(update)
         yield f"update {update.step}", bits(near) == bits(far)
@@ -84,6 +95,8 @@ def main() -> None:
             policy = WeightPolicy(update_rule=rule, restore=mode, scope="^(a|b)$")
             steps = walk(Path(sys.argv[1]), getattr(torch, dtype), policy)
             found += [[f"{dtype} {rule} {mode}: {what}", agree] for what, agree in steps]
+    policy, basis = WeightPolicy(scope="guided"), read_basis(Path(sys.argv[1]) / "guided.basis")
+    found += [[f"guided: {what}", agree] for what, agree in walk(Path(sys.argv[1]), torch.bfloat16, policy, basis)]
     sys.stdout.write(json.dumps(found))
 
 

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from coevo import noise
 from coevo.block import Block
-from coevo.errors import RunError
+from coevo.errors import ConfigError, RunError
 from coevo.es import ESSettings, EvolutionStrategy, StepRecord, WeightRecipe, read_history, updates
 from coevo.interfaces import Partition, Update
 
@@ -240,6 +240,29 @@ def test_what_version_1_cannot_say_is_a_record_of_version_2(settings):
     assert again.schema_version == 2
     assert again.update == update
     assert again.recipe == settings.get("recipe", WeightRecipe())
+
+
+def test_guided_steps_name_their_basis():
+    """A guided step is of version 2 and keeps its basis; a step without one does not write the field."""
+    strategy = EvolutionStrategy(ESSettings(members=4, antithetic=True), RUN, basis=2**63 + 9)
+    members = strategy.ask(1e-3)
+    rewards = {member.identity: float(place) for place, member in enumerate(members)}
+    update, recipe = strategy.tell(rewards), WeightRecipe("guided", basis=2**63 + 9)
+    record = StepRecord.of(members, rewards, update, generation=1, operator="m1", recipe=recipe).after(9, applied=True)
+    again = StepRecord.from_line(record.to_line())
+    assert {member.basis for member in members} == {2**63 + 9}
+    assert (again.schema_version, again.update, again.recipe) == (2, update, recipe)
+    assert json.loads(record.to_line())["basis"] == "8000000000000009"
+    assert "basis" not in json.loads(a_second_step(rank=1)[0].to_line())
+    with pytest.raises(RunError, match=r"basis 8000000000000009, got .*rule master; do not join"):
+        read_history([record.to_line(), changed(record, step=9, basis="0" * 16)])
+
+
+@pytest.mark.parametrize("settings", [{"rank": 1}, {"subspaces": 2}])
+def test_guided_members_have_neither_rank_nor_subspaces(settings):
+    """Both are refused before anything is asked."""
+    with pytest.raises(ConfigError, match="rank 0 and 1 subspace"):
+        EvolutionStrategy(ESSettings(members=4, **settings), RUN, basis=1)
 
 
 def test_a_plain_step_is_still_a_record_of_version_1():

@@ -5,12 +5,15 @@ import json
 import numpy as np
 import pytest
 
+from coevo.engines.basis_building.making import BasisRecipe, make_basis
 from coevo.engines.checkpoint import write_checkpoint
 from coevo.engines.llama_shape import LlamaShape, lean_shape
 from coevo.engines.loading import inspect_folder
+from coevo.engines.policy import WeightPolicy
 from coevo.engines.replay import replay
 from coevo.engines.torch_engine import TorchEngine
 from coevo.interfaces import Member, Request, Sampling, Update
+from coevo.noise.basis import write_basis
 
 KEY = 2**63 + 11
 
@@ -46,11 +49,11 @@ def engine(model):
         yield live
 
 
-def ask(engine, members, sigma=0.05, step=0):
+def ask(engine, members, sigma=0.05, step=0, basis=0):
     """One completion of every member, and of the base in between; texts by request id."""
     requests = []
     for number in range(members):
-        member = Member(KEY, step, number // 2, 1 if number % 2 else -1, sigma)
+        member = Member(KEY, step, number // 2, 1 if number % 2 else -1, sigma, basis=basis)
         requests.append(Request(f"m{number}", "tour of ", number, member, Sampling(max_tokens=3)))
         if number % 10 == 0:
             requests.append(Request(f"b{number}", "tour of ", number, None, Sampling(max_tokens=3)))
@@ -79,6 +82,26 @@ def test_a_history_replayed_gives_the_live_weights(engine, model):
         live.append(engine.commit(history[-1]))
     assert len(set(live)) == 7
     assert [replay(model, history[:count]).weights.fingerprint() for count in range(7)] == live
+
+
+def test_a_guided_history_replayed_gives_the_live_weights(model, tmp_path):
+    """Members and updates in the span of a basis: none leaves a trace, and the updates alone reach the same bits."""
+    file, folder = tmp_path / "basis.safetensors", inspect_folder(model)
+    basis, _ = make_basis(folder, BasisRecipe(method="random", vectors=5, rank=4))
+    write_basis(file, basis)
+    policy = WeightPolicy(scope="guided", basis=str(file))
+    rng, history = np.random.default_rng(4), []
+    with TorchEngine(model, workers=2, chat=False, policy=policy) as engine:
+        live = [engine.fingerprint()]
+        for step in range(3):
+            texts = ask(engine, 8, sigma=0.3, step=step, basis=basis.identity)
+            assert len({texts[f"m{number}"] for number in range(8)}) > 2
+            coefficients = rng.normal(0, 1e-2, 4).astype(np.float32).tolist()
+            history.append(Update(KEY, step, tuple(range(4)), tuple(coefficients), basis=basis.identity))
+            assert engine.fingerprint() == live[-1]
+            live.append(engine.commit(history[-1]))
+    assert len(set(live)) == 4
+    assert [replay(model, history[:count], policy).weights.fingerprint() for count in range(4)] == live
 
 
 def test_mirrored_members_differ_from_each_other_and_from_the_base(engine):

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from coevo.block import Block, matrix_shape
 from coevo.interfaces import Member, Partition, Update
+from coevo.noise.basis import Basis, BasisOrigin, BasisPart
 
 WORDS = st.integers(0, 2**64 - 1)
 WIDTHS = st.one_of(st.integers(1, 40), st.sampled_from([64, 511, 512, 513, 2047, 4095, 4096, 4097, 5000]))
@@ -90,6 +91,24 @@ def weights():
             values = (values.view(np.uint32) >> np.uint32(16)).astype(dtype) if dtype == np.uint16 else values
             room[:, : block.cols] = values
         return room[:, : block.cols]
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def make_basis():
+    """Makes a basis with random factors over tensors of these shapes."""
+
+    def make(shapes, vectors=5, rank=3, seed=2):
+        rng, parts = np.random.default_rng(seed), {}
+        for name, shape in shapes.items():
+            rows, cols = matrix_shape(shape)
+            sizes = {"left": (rows, min(rank, rows)), "core": (vectors, min(rank, rows), min(rank, cols))}
+            sizes["right"] = (min(rank, cols), cols)
+            drawn = {label: rng.integers(-127, 128, size).astype(np.int8) for label, size in sizes.items()}
+            parts[name] = BasisPart(**drawn, scale=(rng.random(vectors) * 1e-6).astype(np.float32))
+        origin = BasisOrigin(method="random", architecture="none", fingerprint="0" * 16, seed=seed)
+        return Basis.of(parts, rng.standard_normal((vectors, vectors)).astype(np.float32), origin)
 
     return make
 

@@ -5,15 +5,17 @@
 
 import hashlib
 import json
+import math
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from coevo import noise
-from coevo.block import Block
+from coevo.block import Block, matrix_shape
 from coevo.interfaces import Member, Partition, Update
 from coevo.noise import oracle
+from coevo.noise.basis import Basis, BasisOrigin, BasisPart
 
 FOLDER = Path(__file__).parents[1] / "golden"
 MODES = FOLDER / "noise_v1_modes.json"
@@ -39,6 +41,46 @@ UPDATES = {
     for cut, partition in CUTS.items()
     for rank in (0, 3)
 }
+
+
+GUIDED = {
+    "float32": ("float32", "master"),
+    "bfloat16": ("uint16", "stochastic"),
+    "float16": ("float16", "nearest"),
+}
+
+
+def ramp_basis():
+    """A basis that needs no random numbers: four vectors over both tensors."""
+    parts = {}
+    for block, rank in ((MATRIX, 3), (TENSOR, 2)):
+        rows, cols = matrix_shape(block.shape)
+        left, core, right = (
+            ((np.arange(math.prod(shape)) * step) % 255 - 127).astype(np.int8).reshape(shape)
+            for shape, step in (((rows, rank), 37), ((4, rank, rank), 91), ((rank, cols), 53))
+        )
+        parts[block.tensor] = BasisPart(left, core, right, (np.arange(1, 5) * 2.0**-22).astype(np.float32))
+    mixing = ((np.arange(16) * 7 % 16 - 8) / 16).astype(np.float32).reshape(4, 4)
+    return Basis.of(parts, mixing, BasisOrigin(method="ramp", architecture="none", fingerprint="", seed=0))
+
+
+def guided_vectors(implementation):
+    """Digests of guided members and updates of every type on the rectangle and on the whole tensor."""
+    basis, found = ramp_basis(), {}
+    member = Member(42, 7, 2, -1, 0.0123, basis=basis.identity)
+    update = Update(42, 7, (0, 1, 4), (0.01, -0.02, 0.03), basis=basis.identity)
+    for name, (dtype, rule) in GUIDED.items():
+        blocks = [(block, ramp(block, dtype)) for block in (MATRIX, TENSOR)]
+        if implementation is oracle:
+            members = [oracle.perturbed(base, block, member, np.dtype(dtype), basis) for block, base in blocks]
+            updates = [oracle.updated(base, block, update, rule, basis) for block, base in blocks]
+        else:
+            members, updates = [base.copy() for _, base in blocks], [base.copy() for _, base in blocks]
+            for place, (block, base) in enumerate(blocks):
+                noise.perturb(base, members[place], block, member, basis=basis)
+                noise.apply_update(updates[place], block, update, rule, basis=basis)
+        found[name] = {"member": [*map(digest, members)], "update": [*map(digest, updates)]}
+    return {"identity": f"{basis.identity:016x}", **found}
 
 
 def digest(values):
@@ -82,6 +124,7 @@ def current_modes():
         "updates": {
             name: [digest(kernel_update(*case, block)) for block in (MATRIX, TENSOR)] for name, case in UPDATES.items()
         },
+        "guided": guided_vectors(noise),
     }
 
 
@@ -135,6 +178,12 @@ def test_recorded_updates_of_every_kind(name):
     dtype, rule, update = UPDATES[name]
     expected = oracle.updated(ramp(MATRIX, dtype), MATRIX, update, rule)
     assert digest(expected) == RECORDED["updates"][name][0]
+
+
+@pytest.mark.parametrize("implementation", [noise, oracle])
+def test_recorded_guided_noise(implementation):
+    """P15: a basis has the recorded identity, its members and updates the recorded bytes."""
+    assert guided_vectors(implementation) == RECORDED["guided"]
 
 
 def test_recorded_keys():

@@ -10,9 +10,10 @@ import numpy as np
 import torch
 
 from coevo import noise
-from coevo.block import Block
+from coevo.block import Block, matrix_shape
 from coevo.interfaces import Member, Partition, Update
 from coevo.noise import triton_kernels
+from coevo.noise.basis import Basis, BasisOrigin, BasisPart
 
 # Half of what the interpreter computes is thrown away behind a mask; NumPy warns of overflows in it.
 warnings.filterwarnings("ignore", category=RuntimeWarning)
@@ -77,6 +78,28 @@ def compare(kind, dtype, place, block, rank, partition):
     report(f"fingerprint {label}:", same)
 
 
+def compare_guided(kind, dtype, place, block):
+    """Members and updates in the span of a basis."""
+    rows, cols = matrix_shape(block.shape)
+    rng = np.random.default_rng(4)
+    left, core, right = (
+        rng.integers(-127, 128, s).astype(np.int8) for s in ((rows, 3), (5, 3, min(5, cols)), (min(5, cols), cols))
+    )
+    part = BasisPart(left, core, right, np.full(5, 1e-6, np.float32))
+    origin = BasisOrigin(method="random", architecture="none", fingerprint="", seed=4)
+    basis = Basis.of({block.tensor: part}, rng.standard_normal((5, 5)).astype(np.float32), origin)
+    values, tensor = weights(block, dtype)
+    out, out_tensor = np.zeros_like(values), torch.zeros_like(tensor)
+    member = Member(2**64 - 5, 2, 3, -1, 0.01, basis=basis.identity)
+    noise.perturb(values, out, block, member, basis=basis)
+    triton_kernels.perturb(tensor, out_tensor, block, member, basis=basis)
+    report(f"perturb {kind} {place} guided:", on_host(out_tensor) == out.tobytes())
+    update = Update(2**64 - 5, 2, (4, 4, 1), (0.1, -0.2, 3e-5), basis=basis.identity)
+    noise.apply_update(values, block, update, "nearest", basis=basis)
+    triton_kernels.apply_update(tensor, block, update, "nearest", basis=basis)
+    report(f"update {kind} {place} guided:", on_host(tensor) == values.tobytes())
+
+
 def main():
     """Every type, block, cut and rank at least once."""
     partitions = list(PARTITIONS)
@@ -85,6 +108,8 @@ def main():
             compare(kind, dtype, place, block, 0, partitions[(turn + shift) % 3])
     compare("bfloat16", np.uint16, "unaligned", BLOCKS["unaligned"], 2, "tile")
     compare("float32", np.float32, "aligned", BLOCKS["aligned"], 3, "element")
+    for place, kind in (("unaligned", "float32"), ("aligned", "bfloat16"), ("flat", "float16")):
+        compare_guided(kind, KINDS[kind], place, BLOCKS[place])
     base, rounded = torch.full((1, 16), 1.00390625), torch.zeros(1, 16, dtype=torch.bfloat16)
     triton_kernels.perturb(base, rounded, Block.whole("w", (16,)), Member(1, 0, 0, 1, 0.0))
     report("a tie from float32 goes to even:", bool((rounded == 1.0).all()))

@@ -17,13 +17,16 @@ import pytest
 
 import coevo
 from coevo.engines import wire
+from coevo.engines.basis_building.making import BasisRecipe, make_basis
 from coevo.engines.checkpoint import write_checkpoint
-from coevo.engines.loading import EMBEDDED_FOLDER
+from coevo.engines.guiding import BASIS_FILE
+from coevo.engines.loading import EMBEDDED_FOLDER, inspect_folder
 from coevo.engines.policy import WeightPolicy
 from coevo.engines.storage import BFLOAT16, to_storage
 from coevo.engines.torch_worker import serve_model
 from coevo.engines.vllm.engine import INTERPRETER
 from coevo.interfaces import Member, Partition, Update, UpdateRule
+from coevo.noise.basis import Basis, write_basis
 
 ROOT = Path(coevo.__file__).parents[1]
 SIGMA = 0.02
@@ -138,6 +141,20 @@ def serve_in_vllm(vllm_python: str, tmp_path_factory: pytest.TempPathFactory) ->
 def low_rank_updates(rank: int) -> list[Update]:
     """Three updates along directions of a rank."""
     return [Update(77, step, (0, 1, 2, 3), COEFFICIENTS, rank=rank) for step in range(3)]
+
+
+@pytest.fixture(scope="session")
+def guided_model(tmp_path_factory: pytest.TempPathFactory) -> Callable[[], tuple[Path, Basis]]:
+    """The embedded model with a basis of random vectors beside it."""
+
+    def make() -> tuple[Path, Basis]:
+        folder = tmp_path_factory.mktemp("guided") / "model"
+        shutil.copytree(EMBEDDED_FOLDER, folder, ignore=shutil.ignore_patterns(BASIS_FILE))
+        basis, _ = make_basis(inspect_folder(folder), BasisRecipe(method="random", vectors=6, rank=4))
+        write_basis(folder / BASIS_FILE, basis)
+        return folder, basis
+
+    return make
 
 
 @pytest.fixture(scope="session")

@@ -24,7 +24,8 @@ from torch import Tensor
 from coevo.block import Block, matrix_shape
 from coevo.engines import wire
 from coevo.engines.checkpoint import TensorInfo
-from coevo.engines.loading import inspect_folder
+from coevo.engines.guiding import load_guide
+from coevo.engines.loading import ModelFolder, inspect_folder
 from coevo.engines.policy import WeightPolicy
 from coevo.engines.storage import STORAGE, to_storage
 from coevo.engines.torch_cells import block_cells, storage_name
@@ -47,6 +48,7 @@ keep_weights_live()
 class Shard:
     """What one rank holds."""
 
+    folder: ModelFolder
     parameters: Mapping[str, Tensor]
     tensors: Mapping[str, TensorInfo]
     placed: list[Placed] = field(default_factory=list)
@@ -92,7 +94,8 @@ class WeightsExtension:
         require_plain(self.vllm_config, has_adapters=has_adapters)
         require_live(model)
         with without_adapters(model), import_module("vllm.config").set_current_vllm_config(self.vllm_config):
-            shard = Shard(served_parameters(model), _weights_of(Path(path), self.model_config.hf_config))
+            folder = inspect_folder(Path(path))
+            shard = Shard(folder, served_parameters(model), _weights_of(folder, self.model_config.hf_config))
             placed = read_map(model.load_weights, shard.parameters, shard.tensors)
         self.coevo_shard = shard
         return {"blocks": [vllm_map.pack(block) for block in placed], "tensors": list(shard.tensors)}
@@ -112,7 +115,9 @@ class WeightsExtension:
         shard: Shard = self.coevo_shard
         shard.placed = [vllm_map.unpack(values) for values in blocks[self.rank]]
         served = [(placed.block, _served(shard, placed)) for placed in shard.placed]
-        shard.weights = Weights(block_cells(served, shard.tensors, WeightPolicy.model_validate(policy)), threads)
+        kept = WeightPolicy.model_validate(policy)
+        guide = load_guide(kept, shard.folder, shard.tensors)
+        shard.weights = Weights(block_cells(served, shard.tensors, kept, guide), threads)
         return sorted({base.dtype.name for _, base in shard.weights.bases()})
 
     @_answers
@@ -154,9 +159,9 @@ class WeightsExtension:
                 _nudge(shard, placed, None if member is None else wire.unpack_member(member))
 
 
-def _weights_of(path: Path, config: Any) -> dict[str, TensorInfo]:
+def _weights_of(folder: ModelFolder, config: Any) -> dict[str, TensorInfo]:
     """The checkpoint tensors that have weights of their own."""
-    tensors = inspect_folder(path).tensors
+    tensors = folder.tensors
     is_tied = bool(
         getattr(config.get_text_config(), "tie_word_embeddings", False) or getattr(config, "tie_word_embeddings", False)
     )

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from coevo.block import Block
 from coevo.engines import wire
 from coevo.engines.exporting import export_folder
+from coevo.engines.guiding import load_guide
 from coevo.engines.loading import ModelFolder
 from coevo.engines.policy import WeightPolicy
 from coevo.engines.scope import names_in_scope
@@ -50,6 +51,8 @@ class Shards:
         maps = self._ask("discover", str(folder.path), has_adapters)
         self.shapes = {name: folder.tensors[name].shape for name in sorted(maps[0]["tensors"])}
         found = [[vllm_map.unpack(values) for values in each["blocks"]] for each in maps]
+        guide = load_guide(policy, folder, self.shapes)
+        self._guided = tuple(guide.parts) if guide else ()
         self.ranks = assign_owners(found, Catalogue(self.shapes))
         packed = [[vllm_map.pack(placed) for placed in blocks] for blocks in self.ranks]
         types = {name for names in self._ask("serve", packed, policy.model_dump(), threads) for name in names}
@@ -72,7 +75,7 @@ class Shards:
     @property
     def movable(self) -> dict[str, tuple[int, ...]]:
         """Checkpoint name -> shape of the tensors in scope."""
-        return {name: self.shapes[name] for name in names_in_scope(self._scope, self.shapes)}
+        return {name: self.shapes[name] for name in names_in_scope(self._scope, self.shapes, self._guided)}
 
     def activate(self, member: Member | None) -> None:
         """Serve a member, or the base for None."""
