@@ -208,7 +208,7 @@ def grpo() -> Any:
 def identity_of(model: str) -> str:
     """Name and hash of a model's weights: rows of other weights are other rows."""
     folder = resolve_model(model)
-    digest = hashlib.sha256(b"".join(file.read_bytes() for file in sorted(folder.glob("model*.basis"))))
+    digest = hashlib.sha256(b"".join(file.read_bytes() for file in sorted(folder.glob("model*.safetensors"))))
     name = model if model == EMBEDDED else folder.name
     return f"{name}@{digest.hexdigest()[:8]}"
 
