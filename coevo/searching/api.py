@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 import coevo.problemkit
 from coevo import __version__
+from coevo.candidate import Candidate
 from coevo.content import ProblemFolder, explain
 from coevo.errors import ConfigError, RunError
 from coevo.records.environment import describe_environment
@@ -144,6 +145,8 @@ def _run(
                 directory.save_best(best.candidate)
             wanted = Reported(config.splits, config.compare, search.references)
             findings = report(search.problem, best, search.examiner, wanted)
+            for name, means in findings.textbook.items():
+                search.log.emit("textbook", name=name, objectives=means)
         except KeyboardInterrupt:
             directory.save_result(closing(search, directory, started, "interrupted"))
             raise KeyboardInterrupt(str(directory.path)) from None
@@ -189,4 +192,6 @@ def _opening(search: Search) -> dict[str, Any]:
         "first": search.plan.first,
         "generations": [dict(counts) for counts in search.plan.generations],
         "reference": search.references.get("search"),
+        "references": search.references,
+        "baselines": {name: Candidate(code).identity for name, code in search.problem.baselines().items()},
     }

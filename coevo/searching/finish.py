@@ -30,11 +30,15 @@ Row = dict[str, SplitResult]
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """What the end of a search has to say; empty when no candidate was valid."""
+    """What the end of a search has to say; empty when no candidate was valid.
+
+    `textbook` holds the mean objective of each textbook algorithm on each split, under its name in `comparisons`.
+    """
 
     best: Best | None = None
     splits: dict[str, SplitResult] = field(default_factory=dict)
     comparisons: dict[str, dict[str, SplitResult]] = field(default_factory=dict)
+    textbook: dict[str, dict[str, float | None]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +75,13 @@ def report(problem: ProblemFolder, chosen: Scored | None, examiner: Examiner, wa
         name: {split: _measured(examiner, candidate, draws(problem, split)[:1], "baseline") for split in splits}
         for name, candidate in baselines.items()
     }
-    for name, row in (_textbook_results(problem, splits) if wanted.compare else {}).items():
-        table[name if name not in table else f"{name} (textbook)"] = row
+    algorithms = _textbook_means(problem, splits) if wanted.compare else {}
+    textbook = {name if name not in table else f"{name} (textbook)": means for name, means in algorithms.items()}
+    for name, means in textbook.items():
+        table[name] = {split: SplitResult(objective=mean, gap=None) for split, mean in means.items()}
     table = {name: _with_gaps(problem, row, known) for name, row in table.items()}
     best = Best(candidate=chosen.candidate.identity, cost=chosen.cost, objective=problem.sign() * chosen.cost)
-    return Findings(best, _with_gaps(problem, own, known), table)
+    return Findings(best, _with_gaps(problem, own, known), table, textbook)
 
 
 def _with_gaps(problem: ProblemFolder, row: Row, known: Mapping[str, float]) -> Row:
@@ -124,10 +130,10 @@ def _mean_cost(costs: Sequence[float | None]) -> float:
     return float(np.mean([np.inf if cost is None else cost for cost in costs]))
 
 
-def _textbook_results(problem: ProblemFolder, splits: Sequence[str]) -> dict[str, Row]:
+def _textbook_means(problem: ProblemFolder, splits: Sequence[str]) -> dict[str, dict[str, float | None]]:
     """Mean objective of the problem's textbook algorithms, None where one fails: trusted code, so it runs here."""
     return {
-        name: {split: SplitResult(objective=_textbook_mean(problem, algorithm, split), gap=None) for split in splits}
+        name: {split: _textbook_mean(problem, algorithm, split) for split in splits}
         for name, algorithm in textbook_algorithms(problem).items()
     }
 
