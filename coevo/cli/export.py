@@ -18,9 +18,10 @@ def export(
     import json as json_module
 
     from coevo.cli.replay import as_values, lines
+    from coevo.experiments.probe_running import load_any
     from coevo.searching.replaying import export_run
 
-    done = export_run(run, to, model=model)
+    done = export_run(run, to, model=model, load=load_any)
     if json:
         answer = as_values(done.replay) | {"folder": done.folder, "sha256": done.sha256}
         typer.echo(json_module.dumps(answer))

@@ -19,9 +19,10 @@ def replay(
     """Rebuild a run's weights from its base model and history; exit code 1 if they are not those it reported."""
     import json as json_module
 
+    from coevo.experiments.probe_running import load_any
     from coevo.searching.replaying import replay_run
 
-    report = replay_run(run, model=model)
+    report = replay_run(run, model=model, load=load_any)
     typer.echo(json_module.dumps(as_values(report)) if json else "\n".join(lines(report)))
     if not report.agrees:
         raise typer.Exit(1)

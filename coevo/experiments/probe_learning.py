@@ -5,7 +5,7 @@ from typing import Protocol
 
 from coevo.es.guard import Guard
 from coevo.es.record import WeightRecipe
-from coevo.experiments.probe_config import ProbeConfig
+from coevo.experiments.probe_config import TOGETHER, ProbeConfig
 from coevo.interfaces import Member
 from coevo.records.event_log import EventLog
 from coevo.records.run_directory import RunDirectory
@@ -16,7 +16,7 @@ from coevo.searching.seeds import generator_of, seed_of
 from coevo.searching.stepping import Course, Stepper
 
 
-class Teaching(Protocol):
+class Training(Protocol):
     """A way to learn from the children of fixed parents."""
 
     @property
@@ -33,38 +33,37 @@ class Teaching(Protocol):
         """Learn from the children of a step and their rewards, one each, maximised."""
 
 
-class ESTeaching:
+class ESTraining:
     """Evolution strategies: perturbed members, z-scores, an update; recorded like a search's steps."""
 
     def __init__(self, config: ProbeConfig, model: WritingModel, log: EventLog, directory: RunDirectory) -> None:
         self._config = config
-        self._parts = (model, log, directory)
         recipe = WeightRecipe(config.weights.scope, model.storage, config.weights.update_rule, model.basis)
         key = seed_of(config.seed, "noise")
-        self._course = Course(config.evolution_strategy, recipe, key, config.steps, config.learns)
-        self._stepper = Stepper(self._course, *self._parts)
+        course = Course(config.evolution_strategy, recipe, key, config.steps, config.learns)
+        self._stepper = Stepper(course, model, log, directory)
 
     @property
     def refused(self) -> int:
-        """See `Teaching`."""
+        """See `Training`."""
         return self._stepper.refused
 
     def begin(self, valid: float) -> None:
-        """See `Teaching`; the guard compares with it."""
+        """See `Training`; the guard compares with it."""
         if self._config.guard:
-            self._stepper = Stepper(self._course, *self._parts, Guard(self._config.guard_floor, reference=valid))
+            self._stepper.guard = Guard(self._config.guard_floor, reference=valid)
 
     def members(self, step: int) -> tuple[Member, ...]:
-        """See `Teaching`; none at σ = 0, where all are the base and an update would be noise."""
+        """See `Training`; none at σ = 0, where all are the base and an update would be noise."""
         return self._stepper.ask(step)
 
     def learn(self, step: int, children: Sequence[Child], rewards: Sequence[float]) -> None:
-        """See `Teaching`. A refused update stands in the history as one that was not applied."""
+        """See `Training`. A refused update stands in the history as one that was not applied."""
         if not (members := self._stepper.pending):
             return
         told = self._told(step, members, children, rewards)
         valid = sum(child.evaluation.is_ok for child in children) / len(children)
-        self._stepper.close(told, valid, generation=step + 1, operator="m1+m2")
+        self._stepper.close(told, valid, generation=step + 1, operator=TOGETHER)
 
     def _told(
         self, step: int, members: Sequence[Member], children: Sequence[Child], rewards: Sequence[float]

@@ -12,13 +12,13 @@ from coevo.content import explain
 from coevo.errors import RunError
 from coevo.evolution.population import Scored
 from coevo.experiments.probe import conduct
-from coevo.experiments.probe_assembly import OWN_TOOLS, Bench, Tools, assembled_probe
-from coevo.experiments.probe_config import SETS, ProbeConfig, probe_config_of, with_absolute_paths
+from coevo.experiments.probe_assembly import OWN_TOOLS, AssembledProbe, Tools, assembled_probe
+from coevo.experiments.probe_config import SETS, ProbeConfig, is_probe, probe_config_of, with_absolute_paths
 from coevo.experiments.probe_result import ProbeResult
 from coevo.records.environment import describe_environment
 from coevo.records.event_log import SCHEMA_VERSION, Listener, read_events
 from coevo.records.run_directory import RunDirectory
-from coevo.searching.api import content_hash
+from coevo.searching.api import Run, content_hash, load_run
 
 
 def run_probe(
@@ -73,57 +73,67 @@ def load_probe(run: Path) -> ProbeResult | None:
         raise RunError(f"{run / 'result.json'}: expected that of a probe: {explain(error)}") from error
 
 
+def load_any(path: str | Path) -> Run:
+    """A run directory of a search or of a probe, as replaying needs it: a probe's model moved as a search's does.
+
+    Raises:
+        RunError: If it is neither, or was written by another version.
+    """
+    run = Path(path)
+    return Run(run, probe_config_of(run).as_search(), None) if is_probe(run) else load_run(run)
+
+
 def _run(
     config: ProbeConfig, open_directory: Callable[[], RunDirectory], listeners: tuple[Listener, ...], tools: Tools
 ) -> ProbeResult:
     started = time.monotonic()
-    with assembled_probe(config, open_directory, listeners, tools) as bench:
-        opening = _opening(bench)
+    with assembled_probe(config, open_directory, listeners, tools) as assembled:
+        opening = _opening(assembled)
         environment = {**describe_environment(), "model": config.model, "fingerprint": opening["fingerprint"]}
-        bench.directory.save_environment(environment)
+        assembled.directory.save_environment(environment)
         try:
-            bench.probe.log.emit("started", **opening)
-            conduct(bench.probe)
+            assembled.probe.log.emit("started", **opening)
+            conduct(assembled.probe)
         except KeyboardInterrupt:
-            _save(bench, started, "interrupted")
-            raise KeyboardInterrupt(str(bench.directory.path)) from None
-        bench.probe.log.emit("finished", status="done", fingerprint=f"{bench.engine.fingerprint():016x}")
-        return _save(bench, started, "done")
+            _save(assembled, started, "interrupted")
+            raise KeyboardInterrupt(str(assembled.directory.path)) from None
+        assembled.probe.log.emit("finished", status="done", fingerprint=f"{assembled.engine.fingerprint():016x}")
+        return _save(assembled, started, "done")
 
 
-def _opening(bench: Bench) -> dict[str, Any]:
+def _opening(assembled: AssembledProbe) -> dict[str, Any]:
     """What a probe must find unchanged when it is resumed."""
     return {
         "schema_version": SCHEMA_VERSION,
         "version": __version__,
         "experiment": "probe",
-        "problem": bench.problem.spec.name,
-        "content": content_hash(bench.problem),
-        "fingerprint": f"{bench.engine.fingerprint():016x}",
+        "problem": assembled.problem.spec.name,
+        "content": content_hash(assembled.problem),
+        "fingerprint": f"{assembled.engine.fingerprint():016x}",
     }
 
 
-def _save(bench: Bench, started: float, status: str) -> ProbeResult:
+def _save(assembled: AssembledProbe, started: float, status: str) -> ProbeResult:
     """Write and return the result of what has been found so far."""
-    probe, parents = bench.probe, bench.probe.parents
+    probe, parents = assembled.probe, assembled.probe.parents
     sets = {name: [] if parents is None else [_parent(scored) for scored in parents.of(name)] for name in SETS}
     result = ProbeResult.model_validate(
         {
             "status": status,
-            "problem": bench.problem.spec.name,
+            "problem": assembled.problem.spec.name,
             **sets,
             "scale": None if parents is None else parents.scale,
             "measurements": [found.model_dump() for found in probe.measurements],
             "member_valid": probe.member_valid,
             "member_reward": probe.member_reward,
-            "refused": probe.teaching.refused,
+            "refused": probe.training.refused,
             "budget": {**probe.spent, "planned": probe.config.training},
-            "fingerprint": _last_fingerprint(bench.directory),
+            "fingerprint": _last_fingerprint(assembled.directory),
             "wall_s": round(time.monotonic() - started, 3),
-            "run": str(bench.directory.path),
+            "run": str(assembled.directory.path),
         }
     )
-    bench.directory.save_result(result.model_dump(mode="json"))
+    assembled.directory.save_result(result.model_dump(mode="json"))
     return result
 
 

@@ -189,6 +189,7 @@ def _opening(search: Search) -> dict[str, Any]:
         "problem": search.problem.spec.name,
         "content": content_hash(search.problem),
         "fingerprint": _fingerprint(search),
+        "mentor": None if search.mentor is None else f"{search.mentor.fingerprint():016x}",
         "first": search.plan.first,
         "generations": [dict(counts) for counts in search.plan.generations],
         "reference": search.references.get("search"),

@@ -8,6 +8,7 @@ from pathlib import Path
 from coevo.candidate import Candidate
 from coevo.content import ProblemFolder, find_problem
 from coevo.errors import ConfigError, ContentError
+from coevo.es.strategy import EvolutionStrategy
 from coevo.evaluation import EvaluationPool
 from coevo.evolution.operators import Operator, evolving
 from coevo.evolution.renderers import RendererName, renderer_named, unreadable
@@ -26,6 +27,7 @@ from coevo.searching.models import renderer_of, start_model
 from coevo.searching.plan import plan
 from coevo.searching.stopping import StopRule
 from coevo.searching.teaching import Teacher
+from coevo.skills import load_prompts
 
 
 @contextmanager
@@ -51,6 +53,7 @@ def assembled(
         mentor = start_mentor(config, problem, model, stack)
         pool = stack.enter_context(EvaluationPool(problem, workers=config.workers, unsafe=config.unsafe_no_sandbox))
         model.engine.fingerprint()  # a model that cannot be served shows now
+        EvolutionStrategy(config.evolution_strategy, 0, basis=model.basis)  # and so do settings that do not suit it
         check_baselines(problem, pool)
         check_start(problem, pool, model.renderer, start)
         references = reference_means(problem, list(problem.spec.splits))
@@ -68,6 +71,7 @@ def assembled(
                 breeder=Breeder(problem, Asker(model.engine, log), renderer_named(model.renderer), log, examiner),
                 examiner=examiner,
                 learner=Learner(config, len(the_plan.generations), model, log, directory),
+                mentor=mentor,
                 teacher=Teacher(config, problem.spec.name, analyst, log, directory),
                 log=log,
                 stop=StopRule(config, problem.sign(), time.monotonic, log.recorded),
@@ -96,6 +100,7 @@ def check_skill(config: SearchConfig, operators: Mapping[str, Operator]) -> None
         CoevoError: Naming the model or the operator.
     """
     check_analyst(config)
+    load_prompts()
     deaf = [name for name, operator in operators.items() if not operator.takes_skill]
     if config.skill_every is not None and deaf and renderer_of(config) != "slots":
         raise ContentError(

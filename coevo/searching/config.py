@@ -8,7 +8,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from coevo.content import explain
-from coevo.engines.policy import FROZEN, WeightPolicy
+from coevo.engines.policy import FROZEN, GUIDED, WeightPolicy
 from coevo.errors import ConfigError
 from coevo.es.settings import ESSettings
 from coevo.searching.recipes import RECIPES
@@ -49,8 +49,8 @@ class SearchConfig(BaseModel):
     learns: bool = True
     """Whether steps move the weights; without, members are perturbed and scored and nothing follows (an ablation)."""
     guard: bool = False
-    """Whether a step whose members' children fail much more often than those of the first steps is refused, and σ and α
-    are halved from then on."""
+    """Whether a step whose members' children are valid less than half as often as those of the unperturbed model before
+    is refused, and σ and α are halved from then on."""
     reward: Literal["difference", "cost", "rank"] = "difference"
     """What a valid child earns: parent cost − child cost, −child cost, or the rank of the difference in its step."""
     copies: Literal["zero", "invalid"] = "zero"
@@ -96,6 +96,21 @@ class SearchConfig(BaseModel):
     """Run candidates without bubblewrap. Only on a machine with nothing to lose."""
 
     @model_validator(mode="after")
+    def _is_guided(self) -> "SearchConfig":
+        if self.weights.scope != GUIDED:
+            return self
+        strategy = self.evolution_strategy
+        if strategy.rank > 0 or self.es == "low-rank":
+            raise ValueError(
+                f"scope guided has noise of its own, got es {self.es} and rank {strategy.rank}; take es dense and rank 0"
+            )
+        if strategy.subspaces > 1:
+            raise ValueError(f"scope guided is one subspace, got {strategy.subspaces} subspaces; take 1")
+        if self.es == "off":
+            raise ValueError("scope guided moves weights, got es off; take es dense, or drop the scope")
+        return self
+
+    @model_validator(mode="after")
     def _goes_together(self) -> "SearchConfig":
         if self.es == "low-rank" and self.evolution_strategy.rank == 0:
             raise ValueError("es low-rank needs a rank of 1 or more, got 0; name one, or take es dense")
@@ -118,6 +133,8 @@ class SearchConfig(BaseModel):
             raise ValueError("method sample writes children without parents, got reward difference; take cost or rank")
         if self.method == "grammar" and self.skill_every is not None:
             raise ValueError("method grammar reads no prompts, so a skill has no effect; drop skill_every")
+        if self.guard and not self.learns:
+            raise ValueError("the guard refuses updates, and noise only has none; drop one of them")
         if self.skill_every is None and self.skill_model:
             raise ValueError(f"skill_model {self.skill_model!r} without skill_every would never be asked; set both")
         return self
@@ -216,8 +233,10 @@ def absolute(config: SearchConfig) -> SearchConfig:
     changes: dict[str, Any] = {"start": tuple(str(Path(file).resolve()) for file in config.start)}
     if (Path(config.problem) / "problem.toml").is_file():
         changes["problem"] = str(Path(config.problem).resolve())
-    if config.model != "embedded" and Path(config.model).exists():
-        changes["model"] = str(Path(config.model).resolve())
+    for name in ("model", "skill_model"):
+        value = getattr(config, name)
+        if value not in ("", "embedded", "statistics") and Path(value).exists():
+            changes[name] = str(Path(value).resolve())
     if config.weights.basis:
         basis = str(Path(config.weights.basis).expanduser().resolve())
         changes["weights"] = config.weights.model_copy(update={"basis": basis})

@@ -31,7 +31,9 @@ class Learner:
         recipe = WeightRecipe(config.weights.scope, model.storage, config.weights.update_rule, model.basis)
         key = seed_of(config.seed, "noise")
         course = Course(config.evolution_strategy, recipe, key, generations, config.learns)
-        self._stepper = Stepper(course, model, log, directory, Guard() if config.guard else None)
+        self._stepper = Stepper(course, model, log, directory)
+        self._guards = config.guard
+        self._base: list[bool] = []
 
     def fingerprint(self) -> int:
         """Fingerprint of the unperturbed model as it is now."""
@@ -46,6 +48,12 @@ class Learner:
             return ()
         return self._stepper.ask(generation - 1)
 
+    def observe(self, children: Sequence[Child]) -> None:
+        """Take note of a batch: the guard compares with how often the unperturbed model's children are valid."""
+        if self._guards and not self._stepper.has_begun:
+            self._base += [child.evaluation.is_ok for child in children if child.member is None]
+            self._stepper.guard = Guard(reference=sum(self._base) / len(self._base) if self._base else None)
+
     def learn(
         self, operator: Operator, generation: int, children: Sequence[Child], earned: Sequence[float] | None
     ) -> None:
@@ -58,5 +66,6 @@ class Learner:
             earned: Their rewards, or None if none was valid: then all members earn the same and the weights stay.
         """
         rewards = member_rewards(children, earned or [0.0] * len(children))
-        valid = sum(child.evaluation.is_ok for child in children) / len(children)
+        own = [child.evaluation.is_ok for child in children if child.member is not None]
+        valid = sum(own) / len(own)
         self._stepper.close(rewards, valid, generation=generation, operator=operator.name)

@@ -15,7 +15,7 @@ from coevo.candidate import Candidate
 from coevo.content import ProblemFolder
 from coevo.evolution.operators import Operator
 from coevo.evolution.population import Population, Scored
-from coevo.interfaces import Member, Sampling
+from coevo.interfaces import Engine, Member, Sampling
 from coevo.records.event_log import EventLog
 from coevo.searching.breeding import Assignment, Breeder, Child, Prompting
 from coevo.searching.config import SearchConfig
@@ -31,7 +31,7 @@ from coevo.searching.teaching import Teacher
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """The parts of one search, assembled."""
+    """The parts of one search, assembled. `mentor` answers the questions of an analyst, if there are any."""
 
     config: SearchConfig
     problem: ProblemFolder
@@ -41,6 +41,7 @@ class Search:
     examiner: Examiner
     learner: Learner
     teacher: Teacher
+    mentor: Engine | None
     log: EventLog
     stop: StopRule
     start: tuple[Candidate, ...]
@@ -89,7 +90,8 @@ def first_population(search: Search) -> Population:
     seeds = [seed_of(search.config.seed, "sampling", 0, FIRST, place) for place in range(search.plan.first)]
     wanted = [Assignment(search.operators[FIRST], (), seed) for seed in seeds]
     children = search.breeder.breed(0, wanted, search.prompting)
-    search.teacher.observe(FIRST, 0, children, child_rewards(children, math.inf))
+    search.learner.observe(children)
+    search.teacher.observe(FIRST, 0, children)
     return population.manage(_valid(children))
 
 
@@ -110,9 +112,10 @@ def advance(search: Search, population: Population, generation: int, operator: O
         distinct=len({child.candidate.identity for child in children if child.candidate}),
         reward=None if rewards is None else float(np.mean(rewards)),
     )
+    search.learner.observe(children)
     if members:
         search.learner.learn(operator, generation, children, rewards)
-    search.teacher.observe(operator.name, generation, children, rewards)
+    search.teacher.observe(operator.name, generation, children)
     return population.manage(_valid(children))
 
 
@@ -136,7 +139,8 @@ def assign(
 
     Members are dealt round-robin, so that completion n belongs to case n // members. With common parents every member
     of a case reads the same parents: then rewards compare members, not parents. With common seeds they also share the
-    case's sampling seed, at the price of equal children where σ is small; otherwise each completion has its own.
+    case's sampling seed, at the price of equal children where σ is small; otherwise each completion has its own. What
+    is left after the last whole case is the base model's, so that no member has a case that another has not.
     """
     config = search.config
     dealt = config.evolution_strategy.members if operator.evolves_model else 1
@@ -151,7 +155,8 @@ def assign(
             rng = generator_of(config.seed, "parents", generation, operator.name, case)
             drawn[case] = population.draw(operator.parents, rng) if operator.parents else ()
         seed = seed_of(config.seed, "sampling", generation, operator.name, place // dealt if shares_seeds else place)
-        wanted.append(Assignment(operator, drawn[case], seed, members[place % len(members)] if members else None))
+        is_whole = bool(members) and place < count - count % len(members)
+        wanted.append(Assignment(operator, drawn[case], seed, members[place % len(members)] if is_whole else None))
     return wanted
 
 

@@ -8,7 +8,7 @@ import logging
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -75,21 +75,26 @@ class Export:
     sha256: dict[str, str]
 
 
-def replay_run(path: str | Path, *, model: str | None = None) -> Replay:
+Load = Callable[[str | Path], Run]
+"""Reads a run directory; another kind of run than a search has a reader of its own."""
+
+
+def replay_run(path: str | Path, *, model: str | None = None, load: Load = load_run) -> Replay:
     """Apply a run's recorded updates to the model it began with: `coevo replay` as a function.
 
     Args:
         path: The run directory.
         model: The model it began with, where that lies elsewhere now.
+        load: Reads the directory.
 
     Raises:
         RunError: If it is no run whose weights move, its history is damaged, or it is the history of another model.
         ModelError: If the model cannot be loaded.
     """
-    return _replay(load_run(path), model)[0]
+    return _replay(load(path), model)[0]
 
 
-def export_run(path: str | Path, to: str | Path, *, model: str | None = None) -> Export:
+def export_run(path: str | Path, to: str | Path, *, model: str | None = None, load: Load = load_run) -> Export:
     """Write a run's final weights as a Hugging Face folder: `coevo export` as a function.
 
     The folder appears whole or not at all, and what was written has been read again and found to be the run's weights.
@@ -98,6 +103,7 @@ def export_run(path: str | Path, to: str | Path, *, model: str | None = None) ->
         path: The run directory.
         to: The folder to write; it must not exist, or be empty.
         model: The model the run began with, where that lies elsewhere now.
+        load: Reads the directory.
 
     Raises:
         ConfigError: If `to` is taken.
@@ -107,7 +113,7 @@ def export_run(path: str | Path, to: str | Path, *, model: str | None = None) ->
     target = Path(to).absolute()
     if target.exists() and not (target.is_dir() and not any(target.iterdir())):
         raise ConfigError(f"expected a new or empty folder for --to, got {to}, which is taken; name another")
-    report, weights = _replay(load_run(path), model)
+    report, weights = _replay(load(path), model)
     if not report.agrees:
         return Export(report, None, {})
     return Export(report, str(target), _write(weights, target, report.fingerprint))

@@ -6,6 +6,7 @@ disaster does not flatten the z-scores of a step; and an invalid child earns les
 always.
 """
 
+import statistics
 from collections import defaultdict
 from collections.abc import Sequence
 from typing import Literal
@@ -77,10 +78,39 @@ def _margin(valid: Sequence[float]) -> float:
     return spread if spread > 0 else max(0.01 * abs(valid[0]), 1e-6)
 
 
+def gains(children: Sequence[Child]) -> list[float] | None:
+    """What each child of a batch gained on what it started from, in units of cost: comparable across batches.
+
+    A child started from the best of its parents or, without any, from the median of its batch. Unlike rewards, gains do
+    not depend on the run's reward rule; like them they put an invalid child below every valid one.
+
+    Returns:
+        Gains in order, or None if no child is valid.
+    """
+    costs = [child.evaluation.cost for child in children if child.evaluation.cost is not None]
+    if not costs:
+        return None
+    middle = float(np.median(costs))
+    earned = [_gain(child, middle) for child in children]
+    valid = [gain for gain in earned if gain is not None]
+    floor = min(valid) - _margin(valid)
+    return [floor if gain is None else gain for gain in earned]
+
+
+def _gain(child: Child, middle: float) -> float | None:
+    cost = child.evaluation.cost
+    if cost is None:
+        return None
+    return min((parent.cost for parent in child.parents), default=middle) - cost
+
+
 def member_rewards(children: Sequence[Child], rewards: Sequence[float]) -> dict[str, float]:
-    """Mean reward of each member's children, by member identity."""
+    """Mean reward of each member's children, by member identity; the exact mean, rounded once.
+
+    A sum that rounds on its way would tell members apart that have earned the same.
+    """
     by_member: dict[str, list[float]] = defaultdict(list)
     for child, reward in zip(children, rewards, strict=True):
         if child.member is not None:
             by_member[child.member.identity].append(reward)
-    return {member: float(np.mean(values)) for member, values in by_member.items()}
+    return {member: statistics.mean(values) for member, values in by_member.items()}

@@ -41,23 +41,26 @@ class Stepper:
         model: What moves.
         log: Where each step is recorded.
         directory: Where the history is kept.
-        guard: Refuses the update of a step whose members' children fail too often, and narrows σ and α; or None.
 
     Attributes:
-        refused: Steps whose update the guard refused, so far.
+        guard: Refuses the update of a step whose members' children fail too often, and narrows σ and α; or None.
+        refused: Steps whose update it has refused so far.
     """
 
-    def __init__(
-        self, course: Course, model: WritingModel, log: EventLog, directory: RunDirectory, guard: Guard | None = None
-    ) -> None:
+    def __init__(self, course: Course, model: WritingModel, log: EventLog, directory: RunDirectory) -> None:
         self._course = course
         self._engine = model.engine
         self._basis = model.basis
         self._log = log
         self._directory = directory
-        self._guard = guard
+        self.guard: Guard | None = None
         self._strategy = EvolutionStrategy(course.settings, course.run_key, basis=model.basis)
         self.refused = 0
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether a step has been asked for."""
+        return self._strategy.step > 0
 
     @property
     def pending(self) -> tuple[Member, ...]:
@@ -99,10 +102,10 @@ class Stepper:
 
     def _holds(self, valid: float, step: int) -> bool:
         """Whether the step may move the weights; after one that may not, the strategy goes on, narrower."""
-        if self._guard is None:
+        if self.guard is None:
             return True
-        before, self._guard = self._guard, self._guard.after(valid)
-        now = self._guard
+        before, self.guard = self.guard, self.guard.after(valid)
+        now = self.guard
         self.refused += now.tripped
         self._log.emit("guard", step=step, valid=valid, bound=before.bound, refused=now.tripped, scale=now.scale)
         if now.scale != before.scale:

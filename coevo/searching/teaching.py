@@ -13,6 +13,7 @@ from coevo.records.run_directory import RunDirectory
 from coevo.searching.analysts import AnalystAt
 from coevo.searching.breeding import Child
 from coevo.searching.config import SearchConfig
+from coevo.searching.rewards import gains
 from coevo.skills import Birth, Skill, SkillUpdate, Trace, update_skill
 
 
@@ -42,23 +43,20 @@ class Teacher:
         """What prompts are given of the skill as it is now."""
         return self._skill.guidance()
 
-    def observe(
-        self, operator: str, generation: int, children: Sequence[Child], rewards: Sequence[float] | None
-    ) -> None:
+    def observe(self, operator: str, generation: int, children: Sequence[Child]) -> None:
         """Take note of a batch.
 
         Args:
             operator: Who asked.
             generation: 0 for the first population.
             children: Every child of the batch.
-            rewards: What each earned (maximised), or None if the batch has no rewards.
         """
         if self._analyst_at is None:
             return
-        earned: Sequence[float | None] = [None] * len(children) if rewards is None else rewards
+        earned: Sequence[float | None] = gains(children) or [None] * len(children)
         self._traces += [
-            _birth(child, operator, generation, reward).trace(self._skill.title)
-            for child, reward in zip(children, earned, strict=True)
+            _birth(child, operator, generation, gain).trace(self._skill.title)
+            for child, gain in zip(children, earned, strict=True)
         ]
 
     def teach(self, generation: int, *, is_last: bool) -> None:
@@ -78,7 +76,7 @@ class Teacher:
         self._directory.save_skill(update.skill.text)
 
 
-def _birth(child: Child, operator: str, generation: int, reward: float | None) -> Birth:
+def _birth(child: Child, operator: str, generation: int, gain: float | None) -> Birth:
     return Birth(
         id=child.id,
         operator=operator,
@@ -86,5 +84,5 @@ def _birth(child: Child, operator: str, generation: int, reward: float | None) -
         parents=[(parent.candidate, parent.cost) for parent in child.parents],
         child=child.candidate,
         evaluation=child.evaluation,
-        reward=reward,
+        reward=gain,
     )

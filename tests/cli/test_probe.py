@@ -115,3 +115,16 @@ def test_the_embedded_model_is_measured_exactly_twice_alike(coevo, tmp_path):
     result = json.loads(done.stdout)
     assert {m["change"] for m in result["measurements"] if m["when"] == "after"} == {0.0}
     assert {m["change"] for m in result["measurements"] if m["when"] == "fresh"} != {0.0}
+
+
+@pytest.mark.slow
+def test_a_probe_is_replayed_and_exported_as_a_search_is(coevo, tmp_path):
+    """Its history gives its weights again, bit for bit, and an exported folder has their fingerprint."""
+    flags = ["--problem", "kp", "--steps", "2", "--members", "4", "--children", "1", "--evaluations", "4"]
+    probed = json.loads(coevo("probe", *flags, "--workers", "1", "--runs-dir", str(tmp_path), "--json").stdout)
+    replayed = json.loads(coevo("replay", probed["run"], "--json").stdout)
+    assert (replayed["agrees"], replayed["steps"]) == (True, 2)
+    assert replayed["fingerprint"] == replayed["recorded"] == probed["fingerprint"]
+    exported = json.loads(coevo("export", probed["run"], "--to", str(tmp_path / "out"), "--json").stdout)
+    assert (tmp_path / "out" / "model.safetensors").is_file()
+    assert exported["fingerprint"] == probed["fingerprint"]

@@ -22,6 +22,9 @@ from coevo.searching.plan import plan
 from coevo.searching.stopping import StopRule
 from coevo.searching.teaching import Teacher
 
+WIDE = 0.01
+"""σ beyond which members write nothing that runs."""
+
 
 class CountingEngine:
     """Answers with a program whose cost is a hash of the request, last request first; counts what it is asked.
@@ -41,6 +44,8 @@ class CountingEngine:
             name = f"{request.id} {request.seed} {member} {self.fingerprint()}"
             number = int.from_bytes(hashlib.blake2b(name.encode(), digest_size=2).digest(), "little") / 65536
             text = "no program" if number > 0.9 else f"def select_next_node(a, b, c, d):\n    return {number}\n"
+            if request.member and request.member.sigma > WIDE:
+                text = "ruins"
             if ".skill." in request.id:
                 text = f"ADD worked: numbers of kind {int(5 * number)} FROM 1"
             yield Completion(request.id, text, "stop", 5)
@@ -92,6 +97,7 @@ class Harness:
             breeder=Breeder(problem, asker, renderer_named("plain"), log, examiner),
             examiner=examiner,
             learner=Learner(self.config, len(the_plan.generations), model, log, directory),
+            mentor=mentor,
             teacher=Teacher(self.config, "tsp", analyst, log, directory),
             log=log,
             stop=StopRule(self.config, 1.0, lambda: 0.0, log.recorded),

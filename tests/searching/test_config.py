@@ -3,6 +3,8 @@ import pytest
 from coevo.errors import ConfigError
 from coevo.searching.config import EMBEDDED_STRATEGY, RECIPES, absolute, make_config
 
+GUIDED = {"weights": {"scope": "guided"}}
+
 
 def test_flags_win_over_recipe_and_defaults():
     """Precedence is defaults < recipe < what the user gave, field by field."""
@@ -73,6 +75,12 @@ def test_a_name_is_not_hijacked_by_the_working_directory(tmp_path, monkeypatch):
         ({"model": "http://localhost/v1", "es": "dense"}, "take es off"),
         ({"model": "http://localhost/v1", "engine": "torch"}, "drop it"),
         ({"tensor_parallel": 2}, "add --engine vllm"),
+        ({**GUIDED, "es": "low-rank"}, "got es low-rank and rank 1; take es dense and rank 0"),
+        ({**GUIDED, "es": "low-rank", "evolution_strategy": {"rank": 3}}, "got es low-rank and rank 3; take es dense"),
+        ({**GUIDED, "evolution_strategy": {"rank": 2}}, "got es dense and rank 2; take es dense and rank 0"),
+        ({**GUIDED, "evolution_strategy": {"subspaces": 2}}, "is one subspace, got 2 subspaces; take 1"),
+        ({**GUIDED, "es": "off"}, "got es off; take es dense, or drop the scope"),
+        ({**GUIDED, "es": "off", "evolution_strategy": {"rank": 2}}, "got es off and rank 2; take es dense and rank 0"),
         ({"evolution_strategy": {"sigma": float("nan")}}, "finite"),
         ({"evolution_strategy": {"alpha": float("inf")}}, "finite"),
     ],
@@ -83,6 +91,13 @@ def test_choices_that_do_not_go_together_say_what_would(values, text):
         make_config({"budget": 100, **values})
     assert "\n" not in str(caught.value)
     assert "'budget'" not in str(caught.value)
+
+
+@pytest.mark.parametrize("values", [{}, {"evolution_strategy": {"antithetic": True}}, {"learns": False}])
+def test_a_guided_search_of_dense_members_is_fine(values):
+    """What moves in one subspace, in pairs or not, learning or not."""
+    config = make_config({"budget": 100, **GUIDED, **values})
+    assert (config.es, config.weights.scope, config.evolution_strategy.rank) == ("dense", "guided", 0)
 
 
 def test_defaults_follow_from_choices():

@@ -54,6 +54,16 @@ def test_arms_differ_where_they_should():
     assert len({value["events"] for value in HASHES.values()}) == len(ARMS) == len(HASHES)
 
 
+def test_the_guarded_arm_trips_and_goes_on(harness):
+    """Its first steps fall apart and move nothing, later ones hold: so resuming it crosses a change of strategy."""
+    run = harness(budget=140, seed=5, **ARMS["guard"])
+    evolve(run.search)
+    refused = [event["refused"] for event in story(run) if event["kind"] == "guard"]
+    assert refused[0]
+    assert not refused[-1]
+    assert 0 < len(run.engine.updates) < len(refused)
+
+
 @pytest.mark.parametrize("arm", ARMS)
 def test_resumed_in_the_middle_an_arm_tells_the_same_story(harness, reopened, log, arm):
     """Cut anywhere and resumed, log and history are those of the run that was never cut; nothing is charged twice."""

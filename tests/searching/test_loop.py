@@ -1,5 +1,5 @@
 import dataclasses
-from collections import defaultdict
+from collections import Counter, defaultdict
 
 import pytest
 from arms import ARMS
@@ -25,7 +25,8 @@ def test_the_budget_is_spent_exactly(harness, budget, arm):
     asked = [r.id for r in run.engine.requests if ".skill." not in r.id]
     charged = [r["id"] for e in events_of(run, "asked") if e["operator"] != "skill" for r in e["requests"]]
     assert asked == charged
-    assert len(set(asked)) == len(asked) == budget == run.search.plan.charged
+    assert len(set(asked)) == len(asked) == budget + run.search.plan.on_top
+    assert run.search.plan.charged == budget
 
 
 def test_requests_are_charged_before_they_are_sent(harness):
@@ -240,3 +241,18 @@ def test_sampling_survives_batches_without_a_valid_child(harness):
     assert evolve(run.search).status == "no-valid-candidate"
     assert len(run.engine.requests) == 60
     assert run.engine.updates == []
+
+
+def test_no_member_has_a_case_that_another_has_not(harness):
+    """In a batch that is no multiple of the members the rest is the base model's, so that rewards compare members."""
+    run = harness(budget=207, evolution_strategy={"schedule": "constant", "members": 7, "children": 3})
+    evolve(run.search)
+    by_batch = defaultdict(list)
+    for request in run.engine.requests:
+        by_batch[request.id.rpartition(".")[0]].append(request.member and request.member.identity)
+    uneven = [members for members in by_batch.values() if any(members) and len(members) % 7]
+    assert uneven
+    for members in by_batch.values():
+        own = Counter(member for member in members if member is not None)
+        assert len(set(own.values())) <= 1
+        assert members.count(None) == len(members) % 7 or not own

@@ -8,7 +8,7 @@ from coevo.candidate import Candidate, Evaluation
 from coevo.evolution.population import Scored
 from coevo.interfaces import Member
 from coevo.searching.breeding import Child
-from coevo.searching.rewards import child_rewards, member_rewards
+from coevo.searching.rewards import child_rewards, gains, member_rewards
 
 RULES = ("difference", "cost", "rank")
 PARENT = Scored(Candidate("# parent"), 7.0)
@@ -100,3 +100,38 @@ def test_a_member_earns_the_mean_of_its_children():
     """Children are grouped by the member that wrote them."""
     children = [child(6.0, direction=0), child(5.0, direction=1), child(8.0, direction=0), child(7.0, direction=1)]
     assert member_rewards(children, child_rewards(children, worst=9.0)) == pytest.approx({"0.0+": 0.0, "0.1+": 1.0})
+
+
+@given(st.floats(-1e6, 1e6), st.integers(1, 9), st.integers(1, 9))
+def test_members_whose_children_earned_the_same_earned_the_same(reward, few, many):
+    """The mean of equal rewards is that reward to the bit, however many there are."""
+    children = [child(1.0, direction=0)] * few + [child(1.0, direction=1)] * many
+    earned = member_rewards(children, [reward] * (few + many))
+    assert set(earned.values()) == {reward}
+
+
+@given(st.lists(st.none() | st.floats(-1e3, 1e3), min_size=1, max_size=20), st.floats(-1e3, 1e3), st.booleans())
+def test_gains_do_not_depend_on_where_costs_begin(costs, shift, has_parents):
+    """A child that is better than what it started from gains, whatever constant is added to all costs."""
+    parents = (PARENT,) if has_parents else ()
+    moved = (Scored(PARENT.candidate, PARENT.cost + shift),) if has_parents else ()
+
+    def born(cost, own):
+        evaluation = Evaluation("timeout") if cost is None else Evaluation("ok", cost=cost, objective=cost)
+        return Child(Candidate("# c"), evaluation, own, None)
+
+    plain = gains([born(cost, parents) for cost in costs])
+    shifted = gains([born(None if cost is None else cost + shift, moved) for cost in costs])
+    if plain is None:
+        assert shifted is None
+        return
+    assert shifted == pytest.approx(plain, abs=1e-6)
+    valid = [gain for gain, cost in zip(plain, costs, strict=True) if cost is not None]
+    assert all(gain < min(valid) for gain, cost in zip(plain, costs, strict=True) if cost is None)
+
+
+def test_without_parents_the_median_of_the_batch_is_the_yardstick():
+    """So of new heuristics some gain and some lose, of a minimised objective as of a maximised one."""
+    for costs in ([5.0, 6.0, 9.0], [-9.0, -6.0, -5.0]):
+        children = [Child(Candidate("# c"), Evaluation("ok", cost=c, objective=c), (), None) for c in costs]
+        assert [gain > 0 for gain in gains(children)] == [True, False, False]

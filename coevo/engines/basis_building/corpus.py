@@ -13,6 +13,10 @@ _EDITS = ("m1", "m2")
 """The operators that evolve the model: the basis is for what it is asked then."""
 
 
+_APART = 1 << 40
+"""Added to a seed, so that it is none a model is trained with."""
+
+
 @dataclass(frozen=True, slots=True)
 class Text:
     """A prompt as it is sent to the model, and a completion without its end token."""
@@ -25,7 +29,7 @@ def grammar_texts(seed: int, count: int, families: Collection[str] = ()) -> list
     """Edits of the embedded model's own grammar.
 
     Args:
-        seed: Of the corpus; the model was trained on another.
+        seed: Of the corpus. Whatever it is, the model was not trained on this sequence: seeds here lie apart.
         count: How many.
         families: Kinds of problem, or none for all that there are, mixed as the corpus mixes them.
 
@@ -39,7 +43,7 @@ def grammar_texts(seed: int, count: int, families: Collection[str] = ()) -> list
         raise ContentError(f"expected families among {', '.join(FAMILIES)}, got {unknown[0]!r}")
     wanted = (
         Text(sample.prompt, sample.child)
-        for sample in generate(seed, 1 << 40)
+        for sample in generate(_APART + seed, 1 << 40)
         if sample.operator in _EDITS and (not families or sample.family in families)
     )
     return list(islice(wanted, count))
