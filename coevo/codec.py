@@ -12,6 +12,10 @@ an operator, the kind of every argument, the kind of the result, one `<p>` block
 child's body follows. Bodies are written as `ast.unparse` writes them, without comments and docstrings, indented by
 one space: one program has one spelling.
 
+Between the signature and the parents there may be hints: idioms (`coevo.idioms`) that the child shall use and idioms
+that it shall avoid, `…->node<u>exp rank<x>!ratio !power<p>…`; either section is there only if it names one. The mark
+`!` makes the two senses of an idiom two words: a small model does not learn to tell them apart by the section alone.
+
 Only the body of the heuristic function is representable. A parent that leans on other code of its file is refused.
 """
 
@@ -21,10 +25,14 @@ import textwrap
 from collections.abc import Mapping, Sequence
 
 from coevo.content import Signature
+from coevo.idioms import IDIOMS
+from coevo.interfaces import Guidance
 
 PARENT_TOKEN = "<p>"
 CHILD_TOKEN = "<c>"
-RESERVED = re.compile(r"<(?:p|c|i1|e1|e2|m1|m2|eos|pad)>")
+USE_TOKEN = "<u>"
+AVOID_TOKEN = "<x>"
+RESERVED = re.compile(r"<(?:p|c|u|x|i1|e1|e2|m1|m2|eos|pad)>")
 """Text of special tokens; a program that contains it (inside a string) is refused."""
 
 _SLOT = re.compile(r"<a(\d+)>")
@@ -33,28 +41,50 @@ _PLACEHOLDER_PATTERN = re.compile(r"\bslot_(\d+)_of_codec\b")
 _IMPORT = "import numpy as np"
 
 
-def encode_prompt(operator: str, signature: Signature, parents: Sequence[str]) -> str:
+def encode_prompt(
+    operator: str,
+    signature: Signature,
+    parents: Sequence[str],
+    guidance: Guidance = Guidance(),  # noqa: B008  (immutable)
+) -> str:
     """The prompt for one child, ending in `<c>`.
 
     Args:
         operator: Name of the operator, e.g. "m1".
         signature: The function the child has to define.
         parents: Complete Python sources, in prompt order.
+        guidance: Its idioms are the hints; its text is for models that read words and is left out.
 
     Raises:
-        ValueError: If a parent does not parse, defines no such function, or is not representable.
+        ValueError: If a parent does not parse, defines no such function, or is not representable; if a hint is no
+            idiom.
     """
     try:
         blocks = "".join(f"{PARENT_TOKEN}\n{encode_body(signature, parent)}" for parent in parents)
     except (RecursionError, MemoryError) as error:
         raise ValueError("a parent is nested too deeply to be shown") from error
-    return f"<{operator}>{encode_signature(signature)}{blocks}{CHILD_TOKEN}"
+    return f"<{operator}>{encode_signature(signature)}{encode_hints(guidance)}{blocks}{CHILD_TOKEN}"
 
 
 def encode_signature(signature: Signature) -> str:
     """The signature as slots with kinds, e.g. `<a0>item<a1>bins->vector`."""
     kinds = "".join(f"<a{position}>{argument.kind}" for position, argument in enumerate(signature.arguments))
     return f"{kinds}->{signature.returns.kind}"
+
+
+def encode_hints(guidance: Guidance) -> str:
+    """The idioms to use and to avoid, e.g. `<u>exp rank<x>!ratio`, in the order of `IDIOMS`; empty without any.
+
+    Raises:
+        ValueError: If one of them is no idiom.
+    """
+    unknown = sorted({*guidance.use, *guidance.avoid} - {*IDIOMS})
+    if unknown:
+        raise ValueError(f"expected idioms of the list in coevo.idioms as hints, got {', '.join(unknown)}")
+    use = [idiom for idiom in IDIOMS if idiom in guidance.use]
+    avoid = [f"!{idiom}" for idiom in IDIOMS if idiom in guidance.avoid]
+    sections = ((USE_TOKEN, use), (AVOID_TOKEN, avoid))
+    return "".join(f"{token}{' '.join(words)}" for token, words in sections if words)
 
 
 def encode_body(signature: Signature, source: str) -> str:

@@ -6,8 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coevo.codec import decode_child, encode_body, encode_prompt, encode_signature
+from coevo.codec import decode_child, encode_body, encode_hints, encode_prompt, encode_signature
 from coevo.content import Argument, Signature
+from coevo.idioms import IDIOMS
+from coevo.interfaces import Guidance
 
 
 def argument(name: str, kind: str) -> Argument:
@@ -58,6 +60,43 @@ def test_prompt_has_the_documented_layout() -> None:
 
     block = "<p>\n return <a1> - <a0>"
     assert prompt == f"<e2><a0>item<a1>bins->vector{block}{block}<c>"
+
+
+@pytest.mark.parametrize(
+    ("guidance", "hints"),
+    [
+        (Guidance(), ""),
+        (Guidance(text="Prefer exponentials."), ""),
+        (Guidance(use=("exp",)), "<u>exp"),
+        (Guidance(avoid=("rank", "exp")), "<x>!exp !rank"),
+        (Guidance("words", use=("rank", "exp", "rank"), avoid=("ratio",)), "<u>exp rank<x>!ratio"),
+    ],
+)
+def test_hints_stand_between_signature_and_parents(guidance: Guidance, hints: str) -> None:
+    """Sections that name no idiom are left out, words are left out, idioms come once each in the order of the list."""
+    parent = "def score(c, s):\n    return s - c\n"
+
+    assert encode_prompt("m1", CLASHING, [parent], guidance) == (
+        f"<m1><a0>item<a1>bins->vector{hints}<p>\n return <a1> - <a0><c>"
+    )
+    assert encode_prompt("i1", CLASHING, [], guidance) == f"<i1><a0>item<a1>bins->vector{hints}<c>"
+
+
+@given(st.permutations(IDIOMS), st.integers(0, 4), st.integers(0, 4))
+def test_hints_are_sets(order: list[str], used: int, avoided: int) -> None:
+    """Prompts depend on which idioms are named, not on their order or number."""
+    use, avoid = tuple(order[:used]), tuple(order[used : used + avoided])
+    text = encode_hints(Guidance(use=use, avoid=avoid))
+
+    assert text == encode_hints(Guidance(use=use[::-1] + use, avoid=avoid + avoid[::-1]))
+    assert set(text.replace("<u>", " ").replace("<x>", " ").split()) == {*use, *(f"!{idiom}" for idiom in avoid)}
+
+
+@pytest.mark.parametrize("guidance", [Guidance(use=("exp", "magic")), Guidance(avoid=("magic",)), Guidance(use=("",))])
+def test_hint_that_is_no_idiom_is_refused(guidance: Guidance) -> None:
+    """The list of idioms is closed, because the model knows no other word."""
+    with pytest.raises(ValueError, match=r"expected idioms of the list in coevo\.idioms as hints, got (magic)?"):
+        encode_prompt("i1", TSP, [], guidance)
 
 
 def test_signature_lists_kinds_in_argument_order() -> None:
@@ -121,6 +160,8 @@ def test_keywords_attributes_and_strings_are_not_renamed() -> None:
         ("def helper(x):\n    return x\ndef select_next_node(a, b, c, d):\n    return helper(c[0])\n", "helper"),
         ("def select_next_node(a, b, c, d):\n    return '<a1>'\n", "slot-like"),
         ("def select_next_node(a, b, c, d):\n    return '<c>'\n", "slot-like"),
+        ("def select_next_node(a, b, c, d):\n    return '<u>exp'\n", "slot-like"),
+        ("def select_next_node(a, b, c, d):\n    return '<x>'\n", "slot-like"),
     ],
 )
 def test_unrepresentable_parent_is_refused(source: str, reason: str) -> None:

@@ -1,7 +1,8 @@
 """The synthetic corpus: prompts with the child that the model is to write.
 
 Everything is drawn from one seed: signatures (argument order and subsets), parents (grammar programs, partly as people
-write them), and children (grammar edits, executed as a filter).
+write them), and children (grammar edits, executed as a filter). More than half of the prompts carry hints that are true
+of their child (`hints`).
 """
 
 from collections.abc import Iterator
@@ -9,11 +10,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from coevo.codec import CHILD_TOKEN, PARENT_TOKEN, decode_child, encode_body, encode_signature
+from coevo.codec import CHILD_TOKEN, PARENT_TOKEN, decode_child, encode_body, encode_hints, encode_signature
 from coevo.content import Signature
 from coevo.engines.embedded import edits
 from coevo.engines.embedded.execution import Inputs, failure, random_inputs
 from coevo.engines.embedded.families import FAMILIES, Family
+from coevo.engines.embedded.hints import Task, draw_hints
 from coevo.engines.embedded.human import as_people_write
 from coevo.engines.embedded.program import Program
 from coevo.engines.embedded.render import Slots, render
@@ -76,7 +78,8 @@ def _draw(rng: np.random.Generator, family: Family, operator: str, pool: list[In
     if child in texts or failure(child, kinds, family, inputs):
         return None
     blocks = "".join(f"{PARENT_TOKEN}\n{text}" for text in texts)
-    prompt = f"<{operator}>{encode_signature(signature_of(family, kinds))}{blocks}{CHILD_TOKEN}"
+    hints = encode_hints(draw_hints(rng, Task(family.name, operator, texts), child))
+    prompt = f"<{operator}>{encode_signature(signature_of(family, kinds))}{hints}{blocks}{CHILD_TOKEN}"
     return Sample(family.name, operator, prompt, f"\n{child}")
 
 

@@ -1,11 +1,13 @@
 """The control arm of experiments: an engine that answers with the corpus grammar and has no weights.
 
 What a search gains over it, it gains from the model. It reads the same slot prompts as the embedded model, parses the
-parents back into the grammar and applies the same edits the model was taught.
+parents back into the grammar and applies the same edits the model was taught. Where a prompt has hints, it makes a few
+children and answers with the one that breaks the fewest of them.
 """
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -15,13 +17,18 @@ from coevo.content import Signature
 from coevo.engines.embedded.edits import OPERATORS, apply
 from coevo.engines.embedded.execution import failure, random_inputs
 from coevo.engines.embedded.families import Family, find_family
+from coevo.engines.embedded.hints import idioms_of_body
 from coevo.engines.embedded.parse import parse
 from coevo.engines.embedded.render import render
 from coevo.errors import ModelError
 from coevo.interfaces import Completion, Request, Update
 
-_HEADER = re.compile(r"<(?P<operator>\w+)>(?P<arguments>(?:<a\d+>[a-z]+)+)->(?P<returns>[a-z]+)")
+_HEADER = re.compile(
+    r"<(?P<operator>\w+)>(?P<arguments>(?:<a\d+>[a-z]+)+)->(?P<returns>[a-z]+)"
+    r"(?:<u>(?P<use>[a-z]+(?: [a-z]+)*))?(?:<x>(?P<avoid>![a-z]+(?: ![a-z]+)*))?"
+)
 _TRIES = 20
+_CHOICES = 6
 _NUM_INPUTS = 3
 _UNKNOWN = "\n pass"
 """Answer for a kind of function the grammar does not write: it fails as a candidate."""
@@ -81,18 +88,39 @@ def _answer(request: Request) -> str:
     family = find_family(frozenset(kinds), match["returns"])
     if family is None or len(set(kinds)) < len(kinds):
         return _UNKNOWN
-    return f"\n{_child(request.seed, family, match['operator'], kinds, blocks)}"
+    use, avoid = (frozenset(re.findall("[a-z]+", match[section] or "")) for section in ("use", "avoid"))
+    asked = _Asked(family, match["operator"], kinds, tuple(block.strip("\n") for block in blocks))
+    return f"\n{_best_child(np.random.default_rng(request.seed), asked, use, avoid)}"
 
 
-def _child(seed: int, family: Family, operator: str, kinds: tuple[str, ...], blocks: Sequence[str]) -> str:
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What a prompt asks for: a function of these argument kinds, made of these bodies."""
+
+    family: Family
+    operator: str
+    kinds: tuple[str, ...]
+    parents: tuple[str, ...]
+
+
+def _best_child(rng: np.random.Generator, asked: _Asked, use: frozenset[str], avoid: frozenset[str]) -> str:
+    """Without hints the first child, else the first of those that break the fewest."""
+
+    def broken(body: str) -> int:
+        found = idioms_of_body(body)
+        return len(use - found) + len(avoid & found)
+
+    return min((_child(rng, asked) for _ in range(_CHOICES if use | avoid else 1)), key=broken)
+
+
+def _child(rng: np.random.Generator, asked: _Asked) -> str:
     """The body of a child that differs from its parents and runs, as far as a few tries find one."""
-    rng = np.random.default_rng(seed)
-    slots = {kind: f"<a{position}>" for position, kind in enumerate(kinds)}
-    parsed = (parse(block, family, slots) for block in blocks)
+    slots = {kind: f"<a{position}>" for position, kind in enumerate(asked.kinds)}
+    parsed = (parse(parent, asked.family, slots) for parent in asked.parents)
     parents = [program for program in parsed if program is not None]
     for _ in range(_TRIES):
-        body = render(apply(rng, operator, family, parents, frozenset(kinds)), slots)
-        inputs = [random_inputs(rng, family) for _ in range(_NUM_INPUTS)]
-        if body not in (block.strip("\n") for block in blocks) and not failure(body, kinds, family, inputs):
+        body = render(apply(rng, asked.operator, asked.family, parents, frozenset(asked.kinds)), slots)
+        inputs = [random_inputs(rng, asked.family) for _ in range(_NUM_INPUTS)]
+        if body not in asked.parents and not failure(body, asked.kinds, asked.family, inputs):
             break
     return body

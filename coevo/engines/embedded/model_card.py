@@ -55,7 +55,8 @@ kinds, so it works for names it has never seen.
 Synthetic: {facts.samples:,} samples drawn with seed {facts.seed} from the grammar in `coevo.engines.embedded`. No text
 of any other origin. A sample is a prompt of one of the operators {", ".join(OPERATORS)} with its child. Children are
 grammar programs that ran on random inputs; about a third of the parents are written in other styles (loops, key
-functions, comprehensions), as people write baselines.
+functions, comprehensions), as people write baselines. More than half of the prompts name idioms (`coevo.idioms`) that
+the child uses or lacks, up to six of each, so that a prompt can ask for them.
 
 ## Training
 

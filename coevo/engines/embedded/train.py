@@ -1,6 +1,6 @@
 """Make the embedded model: corpus, tokenizer, training, measurement, model card, in one command.
 
-python -m coevo.engines.embedded.train --out DIR [--minutes M] [--samples N] [--seed S]
+python -m coevo.engines.embedded.train --out DIR [--minutes M] [--samples N] [--seed S] [--early DIR]
 """
 
 import argparse
@@ -11,6 +11,7 @@ import platform
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from coevo.codec import CHILD_TOKEN, PARENT_TOKEN
 from coevo.engines.embedded.corpus import Sample, generate
@@ -19,6 +20,9 @@ from coevo.engines.embedded.model_card import Facts, model_card
 from coevo.engines.embedded.sampling import sampler
 from coevo.engines.embedded.tokenizer import train_tokenizer
 from coevo.engines.embedded.training import Report, new_model, train
+
+if TYPE_CHECKING:
+    from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
 
 _LOG = logging.getLogger(__name__)
 _VOCABULARY = 1280
@@ -43,18 +47,32 @@ class Recipe:
         cell: Completions asked per cell of the validity table.
     """
 
-    minutes: float = 24.0
+    minutes: float = 26.0
     samples: int = 60_000
     seed: int = 0
     cell: int = 60
 
 
-def make_model(folder: Path, recipe: Recipe) -> list[Cell]:
+@dataclass(frozen=True, slots=True)
+class Early:
+    """A second model, of unfinished training, for studies of what training adds.
+
+    Attributes:
+        folder: Written: weights, tokenizer and `coevo.json`; no card.
+        share: Share of the training time after which it is taken, in (0, 1). The learning rate is that of the moment.
+    """
+
+    folder: Path
+    share: float = 0.25
+
+
+def make_model(folder: Path, recipe: Recipe, early: Sequence[Early] = ()) -> list[Cell]:
     """Train a model into a folder, measure it and write its card.
 
     Args:
         folder: Written: weights, tokenizer, `coevo.json` and README.md.
         recipe: What to make.
+        early: Unfinished models to keep as well.
 
     Returns:
         The validity table.
@@ -67,12 +85,22 @@ def make_model(folder: Path, recipe: Recipe) -> list[Cell]:
     texts = [sample.prompt + sample.child for sample in samples[:_TOKENIZER_SAMPLES]]
     tokenizer = train_tokenizer(texts, _VOCABULARY)
     model = new_model(tokenizer, recipe.seed)
-    report = train(model, tokenizer, samples, minutes=recipe.minutes, seed=recipe.seed)
+    waiting = sorted(early, key=lambda one: one.share)
+
+    def keep(share: float) -> None:
+        while waiting and share >= waiting[0].share:
+            _save(model, tokenizer, waiting.pop(0).folder)
+
+    report = train(model, tokenizer, samples, minutes=recipe.minutes, seed=recipe.seed, checkpoint=keep)
     _LOG.info("trained: %s", report)
+    _save(model, tokenizer, folder)
+    return describe(folder, recipe, report, samples)
+
+
+def _save(model: "LlamaForCausalLM", tokenizer: "PreTrainedTokenizerFast", folder: Path) -> None:
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     (folder / "coevo.json").write_text(json.dumps(DESCRIPTION, indent=2) + "\n")
-    return describe(folder, recipe, report, samples)
 
 
 def describe(folder: Path, recipe: Recipe, report: Report, samples: Sequence[Sample]) -> list[Cell]:
@@ -122,9 +150,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--samples", type=int, default=defaults.samples, help="size of the corpus")
     parser.add_argument("--seed", type=int, default=defaults.seed, help="of corpus, weights, order and measurement")
     parser.add_argument("--cell", type=int, default=defaults.cell, help="completions per cell of the validity table")
+    parser.add_argument("--early", type=Path, help="folder for a second, half-trained model")
+    parser.add_argument("--early-share", type=float, default=0.25, help="share of the training at which it is taken")
     chosen = parser.parse_args(arguments)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
-    make_model(chosen.out, Recipe(chosen.minutes, chosen.samples, chosen.seed, chosen.cell))
+    early = [Early(chosen.early, chosen.early_share)] if chosen.early else []
+    make_model(chosen.out, Recipe(chosen.minutes, chosen.samples, chosen.seed, chosen.cell), early)
 
 
 if __name__ == "__main__":

@@ -10,9 +10,10 @@ from coevo.engines.embedded.edits import OPERATORS
 from coevo.engines.embedded.execution import failure, random_inputs
 from coevo.engines.embedded.families import FAMILIES
 from coevo.engines.embedded.grammar_engine import GrammarEngine
+from coevo.engines.embedded.hints import idioms_of_body
 from coevo.engines.embedded.parse import parse
 from coevo.errors import ModelError
-from coevo.interfaces import Engine, Request, Update
+from coevo.interfaces import Engine, Guidance, Request, Update
 
 
 def answer(text: str, seed: int) -> str:
@@ -62,6 +63,29 @@ def test_mutation_of_constants_edits_the_parent() -> None:
     assert child is not None
     assert [term.feature.key for term in child.terms] == [0, 1]
     assert child.terms[1].weight != "0.4"
+
+
+@pytest.mark.parametrize("operator", ["i1", "m1"])
+def test_hints_are_mostly_obeyed(operator: str) -> None:
+    """Of the children that a prompt could have, one is chosen that has what is to be used and lacks the rest."""
+    signature = SIGNATURES["online"]
+    parents = list(BASELINES["online"][: OPERATORS[operator]])
+
+    def share(guidance: Guidance) -> float:
+        bodies = [answer(encode_prompt(operator, signature, parents, guidance), seed) for seed in range(16)]
+        return sum("scale" in idioms_of_body(body) for body in bodies) / len(bodies)
+
+    assert share(Guidance(avoid=("scale",))) < share(Guidance()) - 0.15
+    assert share(Guidance(use=("scale",))) > share(Guidance()) + 0.15
+
+
+def test_prompts_without_hints_are_answered_as_ever() -> None:
+    """A hint that every child obeys changes nothing: the first child is taken, as without one."""
+    signature = SIGNATURES["next_node"]
+
+    assert answer(encode_prompt("i1", signature, [], Guidance(avoid=("angle",))), 9) == answer(
+        encode_prompt("i1", signature, []), 9
+    )
 
 
 def test_unknown_kind_of_function_gets_a_failing_candidate() -> None:

@@ -11,9 +11,12 @@ from coevo.content import Kind
 from coevo.engines.embedded.baselines import BASELINES, SIGNATURES
 from coevo.engines.embedded.execution import failure, random_inputs
 from coevo.engines.embedded.families import FAMILIES
+from coevo.engines.embedded.hints import idioms_of_body
 from coevo.engines.embedded.measure import canonical
 from coevo.engines.embedded.program import GRID
 from coevo.engines.embedded.sampling import sampler
+from coevo.idioms import IDIOMS
+from coevo.interfaces import Guidance
 
 FOLDER = Path(__file__).parents[3] / "coevo" / "engines" / "embedded" / "model"
 
@@ -73,6 +76,25 @@ def test_kinds_and_constants_are_single_tokens(loaded: tuple[Any, Any]) -> None:
     for kind in used:
         assert len(tokenizer.encode(f"<i1><a0>{kind}<a1>node->node<c>")) == 8
     assert [value for value in GRID if 0.05 <= float(value) <= 2.5 and len(tokenizer.encode(value)) > 1] == []
+
+
+def test_idioms_of_hints_are_single_tokens(loaded: tuple[Any, Any]) -> None:
+    """The vocabulary has one token for every idiom to use, and another for it to avoid."""
+    for idiom in IDIOMS:
+        assert len(loaded[1].encode(f"<i1><a0>item<a1>bins->vector<u>{idiom}<x>!{idiom}<c>")) == 12
+
+
+@pytest.mark.parametrize("idiom", ["exp", "rank", "power"])
+def test_hints_move_the_model(loaded: tuple[Any, Any], idiom: str) -> None:
+    """More children have what is to be used than what is to be avoided (a floor, not the measured effect)."""
+    signature = SIGNATURES["square"]
+
+    def children(guidance: Guidance) -> int:
+        prompts = [encode_prompt("i1", signature, [], guidance)] * 24
+        bodies = [canonical(signature, child) for child in sampler(*loaded, 0)(prompts)]
+        return sum(idiom in idioms_of_body(body) for body in bodies)
+
+    assert children(Guidance(use=(idiom,))) >= children(Guidance(avoid=(idiom,))) + 8
 
 
 @pytest.mark.parametrize("name", sorted(FAMILIES))

@@ -7,6 +7,7 @@ import pytest
 from coevo.engines.embedded.corpus import Sample, generate
 from coevo.engines.embedded.program import GRID
 from coevo.engines.embedded.tokenizer import SPECIAL_TOKENS, train_tokenizer
+from coevo.idioms import IDIOMS
 
 
 @pytest.fixture(scope="module")
@@ -39,6 +40,26 @@ def test_header_is_one_token_per_slot_and_kind(tokenizer: Any) -> None:
     tokens = [tokenizer.decode([token]) for token in tokenizer.encode("<m1><a0>matrix<a1>nodes<a2>node->node<c>")]
 
     assert tokens == ["<m1>", "<a0>", "matrix", "<a1>", "nodes", "<a2>", "node", "->", "node", "<c>"]
+
+
+@pytest.mark.parametrize("idiom", IDIOMS)
+def test_hint_is_one_token_per_idiom(tokenizer: Any, idiom: str) -> None:
+    """An idiom to use is one token and one to avoid another, wherever they stand; spaces stand alone."""
+    text = f"<m1><a0>matrix->node<u>{idiom} exp {idiom}<x>!{idiom} !rank !{idiom}<p>"
+    tokens = [tokenizer.decode([token]) for token in tokenizer.encode(text)]
+
+    assert tokens == [
+        "<m1>", "<a0>", "matrix", "->", "node", "<u>", idiom, " ", "exp", " ", idiom,
+        "<x>", f"!{idiom}", " ", "!rank", " ", f"!{idiom}", "<p>",
+    ]  # fmt: skip
+
+
+def test_programs_that_end_in_an_idiom_are_not_hints(tokenizer: Any) -> None:
+    """A body whose last word is an idiom is cut as any other body."""
+    usual, unusual = tokenizer.encode("<c>\n return other"), tokenizer.encode("<c>\n return mean")
+
+    assert usual[:2] == unusual[:2]
+    assert tokenizer.decode(unusual) == "<c>\n return mean"
 
 
 def test_constants_stand_alone(tokenizer: Any) -> None:

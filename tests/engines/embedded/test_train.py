@@ -10,6 +10,23 @@ from coevo.engines.embedded.train import Recipe, main, taught
 
 
 @pytest.mark.slow
+def test_an_early_model_is_kept_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The half-trained model is a whole folder with the same tokenizer and other weights; training goes on from it."""
+    from safetensors.torch import load_file
+
+    monkeypatch.setattr("coevo.engines.embedded.sampling._MAX_TOKENS", 2)
+    early, late = tmp_path / "early", tmp_path / "late"
+    command = ["--minutes", "0.02", "--samples", "700", "--cell", "1", "--early", str(early), "--early-share", "0.1"]
+    main(["--out", str(late), *command])
+    before, after = (load_file(folder / "model.safetensors") for folder in (early, late))
+
+    assert {file.name for file in early.iterdir()} == {file.name for file in late.iterdir()} - {"README.md"}
+    assert (early / "tokenizer.json").read_bytes() == (late / "tokenizer.json").read_bytes()
+    assert before.keys() == after.keys()
+    assert all((before[name] != after[name]).any() for name in before)
+
+
+@pytest.mark.slow
 def test_one_command_makes_a_complete_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Corpus, tokenizer, training, measurement and card end in a folder that loads."""
     from transformers import AutoTokenizer, LlamaForCausalLM
