@@ -2,6 +2,7 @@
 
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -15,9 +16,9 @@ from rich.text import Text
 from coevo.cli.summary import percent
 from coevo.content import find_problem
 from coevo.records.event_log import Event, Listener
-from coevo.searching.asking import SKILL_METER
 from coevo.searching.config import SearchConfig
 from coevo.searching.finish import gap
+from coevo.searching.metering import Meter, is_new_best, meter_of, valid_share
 
 
 class Tally:
@@ -27,11 +28,14 @@ class Tally:
         self.problem = find_problem(config.problem)
         self.budget = config.budget
         self.charges_first = config.charge_first
-        self.skill = self.asked = self.children = self.valid = self.generation = self.generations = 0
+        self.has_skill = config.skill_every is not None
+        self.meters: Counter[Meter] = Counter()
+        self.children = self.valid = self.generations = self.refused = 0
         self.best: float | None = None
         self.reference: float | None = None
         self.sigma: float | None = None
         self.phase = "starting the model and the sandbox"
+        self.guard = ""
         self.operators: dict[str, list[int]] = {}
 
     def take(self, event: Event) -> None:
@@ -45,12 +49,8 @@ class Tally:
         self.generations = len(event["generations"])
 
     def _on_asked(self, event: Event) -> None:
-        self.generation = event["generation"]
         self.phase = f"generation {event['generation']} of {self.generations}, {event['operator']}"
-        if event["operator"] == SKILL_METER:
-            self.skill += len(event["requests"])
-        elif self.charges_first or event["generation"] > 0:
-            self.asked += len(event["requests"])
+        self.meters[meter_of(event, charges_first=self.charges_first)] += len(event["requests"])
 
     def _on_child(self, event: Event) -> None:
         self.children += 1
@@ -63,11 +63,34 @@ class Tally:
     def _on_verdict(self, event: Event) -> None:
         if event["split"] != "search" or event["role"] != "candidate":
             self.phase = f"measuring on {event['split']}"
-        elif event["cost"] is not None and (self.best is None or event["cost"] < self.best):
+        elif is_new_best(event, self.best):
             self.best = event["cost"]
 
     def _on_step(self, event: Event) -> None:
         self.sigma = event["sigma"]
+
+    def _on_guard(self, event: Event) -> None:
+        self.refused += event["refused"]
+        if event["refused"]:
+            self.guard = (
+                f"the guard refused {self.refused} step{'' if self.refused == 1 else 's'}, the last one step "
+                f"{event['step']}; σ and α are {event['scale']:g} of their settings"
+            )
+
+    @property
+    def asked(self) -> int:
+        """Completions charged to the budget."""
+        return self.meters["operator"]
+
+    @property
+    def skill(self) -> str:
+        """What the skill has cost so far; empty for a run without one."""
+        return f"skill {self.meters['skill']}" if self.has_skill else ""
+
+    @property
+    def share(self) -> str:
+        """Valid children per child."""
+        return percent(valid_share(self.valid, self.children))
 
     @property
     def objective(self) -> float | None:
@@ -81,13 +104,13 @@ class Tally:
 
     def line(self) -> str:
         """The state on one line."""
-        valid = percent(self.valid / self.children) if self.children else "–"
         best = "–" if self.objective is None else f"{self.objective:.5f}"
         sigma = "–" if self.sigma is None else f"{self.sigma:.2g}"
-        return (
-            f"{self.phase} · budget {self.asked}/{self.budget} · best {best} · gap {percent(self.gap)} · "
-            f"valid {valid} · σ {sigma}"
-        )
+        parts = [
+            self.phase, f"budget {self.asked}/{self.budget}", self.skill, f"best {best}", f"gap {percent(self.gap)}",
+            f"valid {self.share}", f"σ {sigma}", self.guard,
+        ]  # fmt: skip
+        return " · ".join(part for part in parts if part)
 
 
 class LiveScreen:
@@ -102,13 +125,15 @@ class LiveScreen:
         seconds = time.monotonic() - self._started
         grid = Table.grid(padding=(0, 2))
         rate = f"{tally.children / seconds:.1f}/s" if seconds > 0 else "–"
-        grid.add_row("budget", f"{tally.asked}/{tally.budget}", ProgressBar(tally.budget, tally.asked, width=30), rate)
+        bar = ProgressBar(tally.budget, tally.asked, width=30)
+        grid.add_row("budget", f"{tally.asked}/{tally.budget}", bar, f"{rate}  {tally.skill}".rstrip())
         best = "–" if tally.objective is None else f"{tally.objective:.5f}"
         grid.add_row("best objective", best, f"gap {percent(tally.gap)}")
-        valid = percent(tally.valid / tally.children) if tally.children else "–"
-        per_operator = "  ".join(f"{name} {percent(ok / all_)}" for name, (all_, ok) in sorted(tally.operators.items()))
-        grid.add_row("valid", valid, Text(per_operator))
-        grid.add_row("σ", "–" if tally.sigma is None else f"{tally.sigma:.3g}")
+        per_operator = "  ".join(
+            f"{name} {percent(valid_share(ok, all_))}" for name, (all_, ok) in sorted(tally.operators.items())
+        )
+        grid.add_row("valid", tally.share, Text(per_operator))
+        grid.add_row("σ", "–" if tally.sigma is None else f"{tally.sigma:.3g}", tally.guard)
         return Group(Text(f"{tally.phase}  ({seconds:.0f} s)"), grid)
 
 

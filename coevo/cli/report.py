@@ -1,4 +1,4 @@
-"""`coevo report`: a run or a grid as one page."""
+"""`coevo report`: a run, a probe or a grid as one page."""
 
 from pathlib import Path
 from typing import Annotated
@@ -8,15 +8,23 @@ import typer
 
 def report(
     folder: Annotated[
-        Path, typer.Argument(metavar="RUN|GRID", help="A run directory, finished or not, or the folder of a grid.")
+        Path,
+        typer.Argument(
+            metavar="RUN|GRID", help="The directory of a search or a probe, finished or not, or the folder of a grid."
+        ),
     ],
     to: Annotated[Path | None, typer.Option(help="File to write.  [report.html in the directory]")] = None,
     draw: Annotated[
-        bool, typer.Option("--draw/--no-draw", help="Solve one instance again, in the sandbox, and draw it.")
-    ] = True,
+        bool | None,
+        typer.Option(
+            "--draw/--no-draw",
+            help="Solve one instance again, in the sandbox, and draw it; the problem's own code runs outside it.  "
+            "[draw where the problem is installed; with a folder that the run names, only if asked for]",
+        ),
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Result as JSON on standard output.")] = False,
 ) -> None:
-    """Write a page on a run or a grid: one HTML file that needs no network and runs no script."""
+    """Write a page on a search, a probe or a grid: one HTML file that needs no network and runs no script."""
     import json as json_module
 
     from coevo.reporting.writing import write_page

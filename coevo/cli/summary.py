@@ -4,6 +4,7 @@ import json
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
 import typer
 from rich import box
@@ -12,12 +13,17 @@ from rich.markup import escape
 from rich.table import Table
 
 from coevo.searching.config import SearchConfig
-from coevo.searching.result import SearchResult, SplitResult
+from coevo.searching.result import BudgetUse, SearchResult, SplitResult
 
 
 def console() -> Console:
     """Standard output, as rich writes it."""
     return Console(file=sys.stdout)
+
+
+def present(values: dict[str, Any]) -> dict[str, Any]:
+    """The flags that were given."""
+    return {key: value for key, value in values.items() if value is not None}
 
 
 def percent(fraction: float | None) -> str:
@@ -60,13 +66,20 @@ def _print_best(result: SearchResult) -> None:
         table.add_row(escape(name.replace("_", " ")), *(_cell(row[split]) for split in splits))
     out.print(table)
     out.print(_progress(result), markup=False, soft_wrap=True)
-    budget = result.budget
     out.print(
-        f"{result.status}: {budget.operator} of {budget.planned} completions, {result.wall_s:.0f} s, "
-        f"model fingerprint {result.fingerprint}",
+        f"{result.status}: {_spent(result.budget)}, {result.wall_s:.0f} s, model fingerprint {result.fingerprint}",
         markup=False,
+        soft_wrap=True,
     )
     out.print(f"run: {result.run}", markup=False, soft_wrap=True)
+
+
+def _spent(budget: BudgetUse) -> str:
+    """Every meter that is not 0, the plan beside its own."""
+    meters = [f"{budget.operator} of {budget.planned} completions"]
+    meters += [f"{budget.on_top} on top"] if budget.on_top else []
+    meters += [f"{budget.skill} for the skill"] if budget.skill else []
+    return ", ".join(meters)
 
 
 def _progress(result: SearchResult) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from string import ascii_uppercase
 
+from coevo.experiments.cell_folder import flat
 from coevo.reporting import tables
 from coevo.reporting.axes import axis_for
 from coevo.reporting.chart import Chart, Series, line_chart
@@ -11,7 +12,7 @@ from coevo.reporting.page import render
 from coevo.reporting.run_page import STATUSES
 from coevo.reporting.story import RunStory
 from coevo.reporting.tables import Table, table
-from coevo.reporting.text import count, number
+from coevo.reporting.text import number, whole
 
 _DIFFERING = 40
 """Longest value of a setting that is shown in full."""
@@ -65,7 +66,7 @@ def _curves(problem: str, named: dict[str, RunStory]) -> Figure:
     xs = [x for each in series for x in each.xs]
     shown = [y for each in series for y in settled(each.xs, [y for y in each.ys if y is not None], each.xs[-1])]
     y = axis_for(f"objective ({direction(some)})", shown)
-    x = axis_for("charged completions", xs, floor=0, integer=True, show=lambda value: count(round(value)))
+    x = axis_for("charged completions", xs, floor=0, integer=True, show=whole)
     ends = "; ".join(f"{each.name} {number(each.ys[-1])}" for each in series)
     description = f"Best objective so far, at the end: {ends or 'none'}."
     drawing = line_chart(Chart(some.title, description, x, y, tuple(series)))
@@ -90,23 +91,17 @@ def _curve(letter: str, story: RunStory) -> Series:
 
 def _settings(named: dict[str, RunStory]) -> Table | None:
     """The settings in which the runs differ."""
-    flat = {letter: dict(_flat(story.settings)) for letter, story in named.items()}
-    keys = dict.fromkeys(key for values in flat.values() for key in values)
-    differing = [key for key in keys if len({repr(values.get(key)) for values in flat.values()}) > 1]
+    each = {letter: flat(story.settings) for letter, story in named.items()}
+    keys = dict.fromkeys(key for values in each.values() for key in values)
+    rows = [(key, [values.get(key) for values in each.values()]) for key in keys]
+    differing = [
+        [tables.words(key), *(tables.words(_short(value)) for value in row)]
+        for key, row in rows
+        if any(value != row[0] for value in row)
+    ]
     if not differing:
         return None
-    rows = [
-        [tables.words(key), *(tables.words(_short(values.get(key))) for values in flat.values())] for key in differing
-    ]
-    return table("Settings that differ", ("setting", *named), rows)
-
-
-def _flat(settings: object, prefix: str = "") -> Iterable[tuple[str, object]]:
-    for key, value in settings.items() if isinstance(settings, dict) else ():
-        if isinstance(value, dict):
-            yield from _flat(value, f"{prefix}{key}.")
-        else:
-            yield f"{prefix}{key}", value
+    return table("Settings that differ", ("setting", *named), differing)
 
 
 def _short(value: object) -> str:

@@ -1,12 +1,20 @@
 """Differences between two texts, line by line, bounded in time and length."""
 
 import difflib
-
-from coevo.reporting.story import DiffLine
+from dataclasses import dataclass
+from typing import Literal
 
 MAX_LINES = 400
 MAX_WIDTH = 400
 """Longest line in characters; the rest of it is left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class DiffLine:
+    """A line of a diff: added "+", removed "-", the same " ", or a mark between parts "@"."""
+
+    kind: Literal["+", "-", " ", "@"]
+    text: str
 
 
 def diff(old: str, new: str) -> tuple[tuple[DiffLine, ...], str]:

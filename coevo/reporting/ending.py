@@ -1,19 +1,43 @@
-"""How a run ended: the best heuristic and its yardsticks on every split, from verdicts.
+"""How a run ended: the best heuristic and its yardsticks on every split, from events alone.
 
-Names of yardsticks and best-known values of splits that a search does not see are not in the events: those come from
-`result.json`, and a value of it is taken only where the verdicts give the same.
+Objectives are those of verdicts and of `textbook` events; best-known values and the names of baselines are those of the
+`started` event; gaps follow from both.
 """
 
-import math
-import statistics
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import cast
 
-from coevo.reporting.journal import Verdict
+from coevo.content import ProblemFolder
+from coevo.evaluation.fresh_seeds import parse_split
+from coevo.reporting.journal import Journal, Verdict
 from coevo.reporting.story import Comparison, Sense, SplitStory
-from coevo.searching.result import SearchResult, SplitResult
+from coevo.searching.finish import gap, summarised
 
 Verdicts = Mapping[str, Verdict]
 """Verdicts on one candidate, by split; `#` and a number mark a split under fresh seeds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Yardstick:
+    """What objectives are held against.
+
+    Attributes:
+        sense: Direction of the objective.
+        references: Mean best-known objective by split.
+    """
+
+    sense: Sense
+    references: Mapping[str, float]
+
+    def sign(self) -> float:
+        """Cost = sign · objective, as a problem's folder has it."""
+        return 1.0 if self.sense == "min" else -1.0
+
+    def gap(self, objective: float | None, split: str = "search") -> float | None:
+        """The fraction by which a mean objective is worse than the best known one of a split; None without either."""
+        # A gap needs no more of a problem than its sign, and the folder of a run's problem may be gone.
+        return gap(cast(ProblemFolder, self), objective, self.references.get(split))
 
 
 def sense_of(verdicts: Mapping[str, Verdicts]) -> Sense | None:
@@ -25,49 +49,50 @@ def sense_of(verdicts: Mapping[str, Verdicts]) -> Sense | None:
     return None
 
 
-def gap_of(sense: Sense, objective: float | None, reference: float | None) -> float | None:
-    """How much worse an objective is than the best known one, as a fraction of the latter; 0 is as good."""
-    if objective is None or not reference:
-        return None
-    return (1.0 if sense == "min" else -1.0) * (objective - reference) / abs(reference)
+def splits_of(journal: Journal, best: str, wanted: Sequence[str], yardstick: Yardstick) -> tuple[SplitStory, ...]:
+    """The best heuristic on every reported split.
+
+    Args:
+        journal: Of a run that came to its end.
+        best: Identity of the heuristic it chose.
+        wanted: The splits that the run's configuration names; without any, all that it was measured on.
+        yardstick: For gaps.
+    """
+    verdicts = journal.judged.get(best, {})
+    splits = wanted or dict.fromkeys(parse_split(name)[0] for name in verdicts)
+    return tuple(_split(split, _draws(split, verdicts), yardstick) for split in splits)
 
 
-def splits_of(verdicts: Verdicts, result: Mapping[str, SplitResult]) -> tuple[SplitStory, ...]:
-    """Means over splits, in the order of the result."""
-    return tuple(_split(name, verdicts, value) for name, value in result.items())
+def comparisons_of(journal: Journal, splits: Sequence[SplitStory], yardstick: Yardstick) -> tuple[Comparison, ...]:
+    """The problem's baselines and textbook algorithms on the splits of the best heuristic."""
+    names = [each.split for each in splits]
+    return (*_baselines(journal, names, yardstick), *_textbook(journal, names, yardstick))
 
 
-def comparisons_of(baselines: Mapping[str, Verdicts], result: SearchResult) -> tuple[Comparison, ...]:
-    """The yardsticks of the result; those that verdicts bear out are marked as recorded."""
-    return tuple(_comparison(name, row, baselines) for name, row in result.comparisons.items())
+def _baselines(journal: Journal, splits: Sequence[str], yardstick: Yardstick) -> Iterator[Comparison]:
+    for name, identity in journal.baselines.items():
+        # A child can be a baseline again, word for word; then its verdicts stand for both.
+        verdicts = {**journal.judged.get(identity, {}), **journal.measured.get(identity, {})}
+        rows = {split: _draws(split, verdicts)[:1] for split in splits}
+        if any(rows.values()):
+            yield Comparison(name, tuple(_split(split, draws, yardstick) for split, draws in rows.items()))
 
 
-def _comparison(name: str, row: Mapping[str, SplitResult], baselines: Mapping[str, Verdicts]) -> Comparison:
-    for verdicts in baselines.values():
-        measured = splits_of(verdicts, row)
-        if all(_agree(split.objective, row[split.split].objective) for split in measured):
-            return Comparison(name, measured, is_recorded=True)
-    stated = tuple(SplitStory(split, value.objective, value.spread, value.gap) for split, value in row.items())
-    return Comparison(name, stated, is_recorded=False)
+def _textbook(journal: Journal, splits: Sequence[str], yardstick: Yardstick) -> Iterator[Comparison]:
+    for name, objectives in journal.textbook.items():
+        rows = (_split(split, [objectives.get(split)], yardstick) for split in splits)
+        yield Comparison(name, tuple(rows), is_textbook=True)
 
 
-def _split(name: str, verdicts: Verdicts, stated: SplitResult) -> SplitStory:
-    objectives = _draws(name, verdicts)
-    known = [value for value in objectives if value is not None]
-    if not known or len(known) < len(objectives):
+def _split(name: str, draws: Sequence[float | None], yardstick: Yardstick) -> SplitStory:
+    if not draws:
         return SplitStory(name, None, None, None)
-    objective = statistics.fmean(known)
-    spread = statistics.stdev(known) if len(known) > 1 else None
-    return SplitStory(name, objective, spread, stated.gap if _agree(objective, stated.objective) else None)
+    found = summarised(draws)
+    return SplitStory(name, found.objective, found.spread, yardstick.gap(found.objective, name))
 
 
 def _draws(split: str, verdicts: Verdicts) -> list[float | None]:
-    """The objectives on a split: under fresh seeds where it has been measured so, else under its own."""
-    fresh = [verdict.objective for name, verdict in verdicts.items() if name.startswith(f"{split}#")]
+    """The objectives on a split: under fresh seeds, in their order, where it has been measured so; else its own."""
+    named = {parse_split(name): verdict.objective for name, verdict in verdicts.items()}
+    fresh = [named[own, draw] for own, draw in sorted(named) if own == split and draw]
     return fresh or ([verdicts[split].objective] if split in verdicts else [])
-
-
-def _agree(ours: float | None, stated: float | None) -> bool:
-    if ours is None or stated is None:
-        return ours is stated
-    return math.isclose(ours, stated, rel_tol=1e-12, abs_tol=1e-12)

@@ -2,7 +2,7 @@
 
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from markupsafe import Markup
 
@@ -10,10 +10,11 @@ from coevo.reporting import tables
 from coevo.reporting.axes import Axis, axis_for
 from coevo.reporting.bars import Bars, bar_chart
 from coevo.reporting.chart import Chart, Point, Series, line_chart
-from coevo.reporting.ending import gap_of
+from coevo.reporting.ending import Yardstick
 from coevo.reporting.story import BatchStory, Fate, RunStory
 from coevo.reporting.tables import Table, table
-from coevo.reporting.text import count, number, percent
+from coevo.reporting.text import count, number, percent, whole
+from coevo.reporting.wording import reward_in_words
 
 FATES: dict[Fate, str] = {
     "new": "valid and new",
@@ -71,7 +72,7 @@ def progress(story: RunStory) -> Figure | None:
     chart = Chart(
         "Best objective so far",
         description,
-        axis_for("charged completions", [0, last, story.budget.planned], floor=0, integer=True, show=_whole),
+        axis_for("charged completions", [0, last, story.budget.planned], floor=0, integer=True, show=whole),
         y,
         (curve,),
         right=_gap_axis(story, y),
@@ -111,7 +112,8 @@ def settled(places: Sequence[float], values: Sequence[float], last: float) -> li
 
 def _gap_axis(story: RunStory, y: Axis) -> Axis | None:
     """The vertical axis in per cent of the best-known value: the gap is linear in the objective."""
-    low, high = (gap_of(story.sense, value, story.reference) for value in (y.low, y.high))
+    known = {} if story.reference is None else {"search": story.reference}
+    low, high = (Yardstick(story.sense, known).gap(value) for value in (y.low, y.high))
     if low is None or high is None:
         return None
     return Axis("gap", low, high, show=lambda value: percent(value, 0 if abs(high - low) > 0.05 else 1))
@@ -135,7 +137,7 @@ def mean_reward(story: RunStory) -> Figure | None:
     known = [reward for reward in rewards if reward is not None]
     if not known:
         return None
-    caption = "Mean reward of the children, maximised: by how much a child is better than the better of its parents."
+    caption = f"Mean reward of the children, maximised. {reward_in_words(story.settings)}"
     return _by_operator(story, "reward", "Mean reward", caption, rewards, axis_for("reward (maximised)", known))
 
 
@@ -177,65 +179,29 @@ def spending(story: RunStory) -> Figure | None:
     parts = (*FATES.values(), UNJUDGED)
     total = sum(use.asked for use in uses)
     description = f"{count(total)} completions of {len(uses)} operators."
-    heads = ("operator", "asked", "answered", *FATES.values(), "cut off", "tokens")
+    heads = ("operator", "completions asked", "answered", *FATES.values(), "cut off", "tokens")
     cells = (
         (tables.words(use.operator), tables.whole(use.asked), tables.whole(use.answered),
          *(tables.whole(use.fates.get(fate, 0)) for fate in FATES), tables.whole(use.cut_off), tables.whole(use.tokens))
         for use in uses
     )  # fmt: skip
-    caption = "What became of each operator's completions. Only a valid program that is new can enter the population."
+    caption = "What became of each operator's completions. Only a valid candidate that is new can enter the population."
     drawing = bar_chart(Bars("Where the budget went", description, parts, rows))
     return Figure("spending", "Where the budget went", caption, drawing, table("Completions by operator", heads, cells))
 
 
-def sigma(story: RunStory) -> Figure | None:
-    """σ of each step."""
-    caption = "Standard deviation σ of the noise that makes each perturbed model, in weight units."
-    values = [step.sigma for step in story.steps]
-    return _by_step(story, "sigma", "Perturbation σ", caption, Series("σ (weight units)", [], values))
-
-
-def update_length(story: RunStory) -> Figure | None:
-    """The length of each step's update."""
-    subspaces = story.settings.get("evolution_strategy", {}).get("subspaces", 1)
-    k = f", divided by the root of {subspaces} subspaces" if subspaces != 1 else ""
-    guided = story.settings.get("weights", {}).get("scope") == "guided"
-    meaning = "in coordinates of the guided basis" if guided else "expected root mean square change of one weight"
-    caption = f"Length of the update, √Σc² of its coefficients c{k}: {meaning}. 0 where the weights stayed."
-    values = [step.length for step in story.steps]
-    return _by_step(story, "update", "Update length", caption, Series("√Σc²", [], values))
-
-
-def _by_step(story: RunStory, key: str, title: str, caption: str, series: Series) -> Figure | None:
-    if not story.steps:
-        return None
-    places = [step.step for step in story.steps]
-    known = [value for value in series.ys if value is not None]
-    description = f"{len(places)} steps; from {number(known[0], 3)} to {number(known[-1], 3)}."
-    x = axis_for("step", places, integer=True, show=_whole)
-    y = axis_for(series.name, known, floor=0.0, show=lambda value: number(value, 3))
-    drawing = line_chart(Chart(title, description, x, y, (replace(series, xs=places),), labelled=False))
-    rows = (
-        (tables.whole(s.step), tables.whole(s.generation), tables.words(s.operator), tables.real(s.sigma, 4),
-         tables.real(s.length, 4), tables.real(s.mean_reward, 4), tables.real(s.spread, 4), tables.code(s.fingerprint))
-        for s in story.steps
-    )  # fmt: skip
-    heads = ("step", "generation", "operator", "σ", "√Σc²", "mean reward", "its spread", "fingerprint after")
-    return Figure(key, title, caption, drawing, table("Steps", heads, rows))
-
-
 def diversity(story: RunStory) -> Figure | None:
-    """How many children of a generation differ, as programs and in cost."""
+    """How many children of a generation differ, as candidates and in cost."""
     generations = story.generations
     if not generations:
         return None
     xs = [each.generation for each in generations]
-    programs = Series("programs", xs, [each.programs / each.children for each in generations])
+    candidates = Series("candidates", xs, [each.candidates / each.children for each in generations])
     costs = Series("costs", xs, [each.costs / each.valid if each.valid else None for each in generations])
     y = Axis("share that differs", 0.0, 1.0, show=lambda value: percent(value, 0))
     description = f"{len(xs)} generations, generation 0 being the first population."
-    drawing = line_chart(Chart("Diversity of the children", description, _generations(story), y, (programs, costs)))
-    caption = "Different programs per child, and different costs per valid child, in each generation."
+    drawing = line_chart(Chart("Diversity of the children", description, _generations(story), y, (candidates, costs)))
+    caption = "Different candidates per child, and different costs per valid child, in each generation."
     return Figure("diversity", "Diversity of the children", caption, drawing, _generation_table(story))
 
 
@@ -256,9 +222,9 @@ def population(story: RunStory) -> Figure | None:
 
 
 def _generation_table(story: RunStory) -> Table:
-    heads = ("generation", "children", "valid", "different programs", "different costs", "best", "worst")
+    heads = ("generation", "children", "valid", "different candidates", "different costs", "best", "worst")
     rows = (
-        (*map(tables.whole, (g.generation, g.children, g.valid, g.programs, g.costs)),
+        (*map(tables.whole, (g.generation, g.children, g.valid, g.candidates, g.costs)),
          *(tables.real(None if cost is None else story.sign * cost) for cost in (g.best, g.worst)))
         for g in story.generations
     )  # fmt: skip
@@ -266,8 +232,4 @@ def _generation_table(story: RunStory) -> Table:
 
 
 def _generations(story: RunStory) -> Axis:
-    return axis_for("generation", [batch.generation for batch in story.batches], integer=True, show=_whole)
-
-
-def _whole(value: float) -> str:
-    return count(round(value))
+    return axis_for("generation", [batch.generation for batch in story.batches], integer=True, show=whole)

@@ -3,6 +3,8 @@
 import statistics
 from collections.abc import Sequence
 
+from markupsafe import Markup
+
 from coevo.experiments.rows import Row
 from coevo.reporting import tables
 from coevo.reporting.axes import axis_for
@@ -13,7 +15,8 @@ from coevo.reporting.intervals import Interval, interval_chart
 from coevo.reporting.page import render
 from coevo.reporting.run_page import Fact
 from coevo.reporting.tables import Cell, Table, table
-from coevo.reporting.text import DASH, count, number
+from coevo.reporting.text import DASH, count, number, whole
+from coevo.searching.metering import valid_share
 
 _COSTS = ("operator", "on_top", "skill", "tokens", "wall_s", "evaluator_search_s")
 
@@ -47,7 +50,7 @@ def _facts(story: GridStory) -> tuple[Fact, ...]:
 
 
 def _means(story: GridStory, budget: int) -> Table:
-    """Mean objective of each arm on each test set at one budget, with its spread over seeds."""
+    """Mean objective of each arm on each split at one budget, with its spread over seeds."""
     own = [row for row in story.rows if row.budget == budget]
     columns = list(dict.fromkeys((r.problem, r.split, r.sense) for r in story.results if r.budget == budget))
     heads = ["arm", *(f"{problem} {split} {'↓' if sense == 'min' else '↑'}" for problem, split, sense in columns)]
@@ -75,35 +78,41 @@ def _differences(story: GridStory) -> list[Figure]:
     groups: dict[tuple[str, str, str], list[ArmResult]] = {}
     for result in story.results:
         groups.setdefault((result.equal, result.arm, result.baseline), []).append(result)
-    figures = (_pair(place, *key, group) for place, (key, group) in enumerate(groups.items()))
-    return [figure for figure in figures if figure]
+    return [_pair(place, *key, group) for place, (key, group) in enumerate(groups.items())]
 
 
-def _pair(place: int, equal: str, arm: str, baseline: str, results: Sequence[ArmResult]) -> Figure | None:
+def _pair(place: int, equal: str, arm: str, baseline: str, results: Sequence[ArmResult]) -> Figure:
     shown = [(r, value) for r in results if (value := r.relative(r.difference)) is not None]
-    if not shown:
-        return None
     several = len({r.budget for r in results}) > 1
     intervals = [
         Interval(_label(r, with_budget=several), value, r.relative(r.low), r.relative(r.high)) for r, value in shown
     ]
     title = f"{arm} against {baseline}"
-    better = sum(value > 0 for _, value in shown)
-    description = f"The arm has the better mean on {better} of {len(shown)} test sets."
+    compared = _compared(results)
     caption = (
-        f"Mean difference over paired seeds as a share of the baseline's mean, at equal {equal} completions; positive "
-        "favours the arm. The line is the 95 % interval of the mean, where there are two pairs or more."
+        f"{compared} Mean difference over paired seeds as a share of the baseline's mean, at equal {equal} "
+        "completions; positive favours the arm. The line is the 95 % interval of the mean, where there are two pairs "
+        "or more."
     )
-    heads = ("test set", "pairs", "arm", "baseline", "difference", "low", "high", "wins", "ties", "losses", "p")
+    if left_out := len(results) - len(shown):
+        caption += f" {count(left_out)} without such a share are in the table alone."
+    heads = ("split", "pairs", "arm", "baseline", "difference", "low", "high", "wins", "ties", "losses", "p", "outcome")
     rows = (
         (tables.words(_label(r, with_budget=True)), tables.whole(r.pairs),
          *(tables.real(v, 5) for v in (r.mean_arm, r.mean_baseline, r.difference, r.low, r.high)),
-         *map(tables.whole, (r.wins, r.ties, r.losses)), tables.real(r.p, 3))
+         *map(tables.whole, (r.wins, r.ties, r.losses)), tables.real(r.p, 3), tables.words(r.outcome or DASH))
         for r in results
     )  # fmt: skip
-    drawing = interval_chart(title, description, "difference / baseline", intervals)
+    drawing = interval_chart(title, compared, "difference / baseline", intervals) if intervals else Markup("")
     numbers = table(f"Differences, {title}, equal {equal}", heads, rows)
     return Figure(f"pair-{place}", title, caption, drawing, numbers)
+
+
+def _compared(results: Sequence[ArmResult]) -> str:
+    """On how many splits the arm is better, by the rule of the table: equal within its tolerance is a tie."""
+    outcomes = [result.outcome for result in results if result.outcome is not None]
+    wins, ties, losses = (outcomes.count(name) for name in ("win", "tie", "loss"))
+    return f"By its means the arm wins on {wins}, ties on {ties} and loses on {losses} of {len(outcomes)} splits."
 
 
 def _label(result: ArmResult, *, with_budget: bool) -> str:
@@ -114,15 +123,14 @@ def _label(result: ArmResult, *, with_budget: bool) -> str:
 def _curve_figures(story: GridStory) -> list[Figure]:
     groups: dict[tuple[str, int], list[MeanCurve]] = {}
     for curve in story.curves:
-        if curve.objectives:
-            groups.setdefault((curve.problem, curve.budget), []).append(curve)
+        groups.setdefault((curve.problem, curve.budget), []).append(curve)
     return [_curve_figure(place, *key, group) for place, (key, group) in enumerate(groups.items())]
 
 
 def _curve_figure(place: int, problem: str, budget: int, curves: Sequence[MeanCurve]) -> Figure:
     direction = "minimised" if curves[0].sense == "min" else "maximised"
     series = tuple(Series(c.arm, c.places, c.objectives, stepped=True) for c in curves)
-    x = axis_for("charged completions", [p for c in curves for p in c.places], floor=0, integer=True, show=_whole)
+    x = axis_for("charged completions", [p for c in curves for p in c.places], floor=0, integer=True, show=whole)
     shown = [value for c in curves for value in settled(c.places, c.objectives, c.places[-1])]
     y = axis_for(f"objective ({direction})", shown)
     title = f"{problem}, {count(budget)} completions"
@@ -139,10 +147,6 @@ def _curve_figure(place: int, problem: str, budget: int, curves: Sequence[MeanCu
     return Figure(f"curve-{place}", title, caption, drawing, table(f"Ends of the curves, {title}", heads, rows))
 
 
-def _whole(value: float) -> str:
-    return count(round(value))
-
-
 def _costs(story: GridStory) -> Table:
     """Means per finished cell of each arm."""
     keys = dict.fromkeys((row.problem, row.budget, row.arm) for row in story.rows)
@@ -152,7 +156,7 @@ def _costs(story: GridStory) -> Table:
         valid, children = (sum(getattr(row, name) or 0 for row in own) for name in ("valid", "children"))
         means = (_average([getattr(row, name) for row in own]) for name in _COSTS)
         rows.append([tables.words(f"{problem} {budget} {arm}"), tables.whole(len(own)), *means,
-                     tables.share(valid / children if children else None)])  # fmt: skip
+                     tables.share(valid_share(valid, children))])  # fmt: skip
     heads = ("arm", "cells", "charged", "on top", "skill", "tokens", "wall s", "evaluator s", "valid")
     return table("Means per cell", heads, rows)
 

@@ -2,17 +2,19 @@
 
 import csv
 import json
+import statistics
 import tomllib
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
-from coevo.errors import RunError
+from coevo.errors import CoevoError, RunError
 from coevo.experiments.bench import CELLS, GRID, PROVENANCE, TABLE
 from coevo.experiments.rows import Row, read_rows
-from coevo.reporting.story import RunStory, Sense
+from coevo.experiments.statistics import Outcome
+from coevo.reporting.story import Sense
 from coevo.reporting.telling import tell_run
 
 
@@ -23,10 +25,13 @@ class ArmResult:
     Attributes:
         equal: Which completions are equal: "operator", or "total" with those for skills.
         pairs: Seeds of which both sides have a value.
+        mean_arm: As in the table; None where the arm lacks a value.
+        mean_baseline: The same of the baseline.
         difference: Mean over them, positive where the arm is better, in units of the objective; None without a pair.
         low: Lower end of its 95 % interval; None below two pairs.
         high: Upper end.
         p: Exact two-sided sign test over wins and losses.
+        outcome: Who has the better mean, of the arm's view and by the table's rules; None without a seed.
     """
 
     equal: str
@@ -46,6 +51,7 @@ class ArmResult:
     ties: int
     losses: int
     p: float
+    outcome: Outcome | None
 
     def relative(self, value: float | None) -> float | None:
         """A difference as a fraction of the baseline's mean."""
@@ -72,13 +78,19 @@ class MeanCurve:
 
 @dataclass(frozen=True, slots=True)
 class GridStory:
-    """Everything a page shows of a grid; `command` is empty where it is not recorded."""
+    """Everything a page shows of a grid.
+
+    Attributes:
+        command: How it was run; empty where that is not recorded.
+        untold: Runs that are there but cannot be read, so that curves lack them: cell and reason.
+    """
 
     title: str
     command: str
     rows: tuple[Row, ...]
     results: tuple[ArmResult, ...]
     curves: tuple[MeanCurve, ...]
+    untold: tuple[tuple[str, str], ...]
 
     @property
     def senses(self) -> Mapping[str, Sense]:
@@ -98,12 +110,14 @@ def tell_grid(out: Path) -> GridStory:
         RunError: If one of the files is missing or cannot be read.
     """
     rows = tuple(read_rows(out / CELLS))
+    curves, untold = _curves(out, rows)
     return GridStory(
         title=str(_toml(out / GRID).get("title", out.resolve().name)),
         command=_command(out / PROVENANCE),
         rows=rows,
         results=_results(out / TABLE),
-        curves=_curves(out, rows),
+        curves=curves,
+        untold=untold,
     )
 
 
@@ -139,24 +153,65 @@ def _result(record: Mapping[str, str]) -> ArmResult:
     texts = {name: record[name] for name in ("equal", "problem", "split", "arm", "baseline")}
     counts = {name: int(record[name]) for name in ("budget", "pairs", "wins", "ties", "losses")}
     sense: Sense = "max" if record["sense"] == "max" else "min"
-    return ArmResult(**texts, **counts, **reals, sense=sense, p=float(record["sign_test_p"]))  # type: ignore[arg-type]
+    p, outcome = float(record["sign_test_p"]), _outcome(record["outcome"])
+    return ArmResult(**texts, **counts, **reals, sense=sense, p=p, outcome=outcome)  # type: ignore[arg-type]
 
 
-def _curves(out: Path, rows: Sequence[Row]) -> tuple[MeanCurve, ...]:
-    """Mean curves of every arm, from the runs of its finished cells that are there."""
-    groups: dict[tuple[str, int, str], list[RunStory]] = {}
+def _outcome(text: str) -> Outcome | None:
+    for known in get_args(Outcome):
+        if text == known:
+            return known  # type: ignore[no-any-return]
+    if text:
+        raise ValueError(f"outcome {text!r}")
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Trace:
+    """What a mean curve needs of one run: where its best objective changed, to what, and where the run ends."""
+
+    sense: Sense
+    places: tuple[int, ...]
+    objectives: tuple[float, ...]
+    last: int
+
+    def at(self, place: int) -> float:
+        """Best objective after so many charged completions."""
+        return self.objectives[bisect_right(self.places, place) - 1]
+
+
+def _curves(out: Path, rows: Sequence[Row]) -> tuple[tuple[MeanCurve, ...], tuple[tuple[str, str], ...]]:
+    """Mean curves of every arm, from the runs of its finished cells that are there; and the runs that cannot be read.
+
+    Runs are read one at a time, since the story of a long one is large.
+    """
+    groups: dict[tuple[str, int, str], list[_Trace]] = {}
+    untold: list[tuple[str, str]] = []
     for row in rows:
         run = out / "cells" / row.cell / row.run
-        if row.state == "done" and row.run and (run / "config.toml").is_file():
-            groups.setdefault((row.problem, row.budget, row.arm), []).append(tell_run(run))
-    return tuple(_mean_curve(*key, [s for s in stories if s.improvements]) for key, stories in groups.items())
+        if row.state != "done" or not row.run or not run.is_dir():
+            continue
+        try:
+            trace = _trace(run)
+        except (CoevoError, OSError) as error:
+            untold.append((row.cell, str(error)))
+            continue
+        if trace.places:
+            groups.setdefault((row.problem, row.budget, row.arm), []).append(trace)
+    return tuple(_mean_curve(*key, traces) for key, traces in groups.items()), tuple(untold)
 
 
-def _mean_curve(problem: str, budget: int, arm: str, stories: Sequence[RunStory]) -> MeanCurve:
-    steps = [([i.place for i in story.improvements], [i.objective for i in story.improvements]) for story in stories]
-    begin = max((places[0] for places, _ in steps), default=0)
-    last = max((child.place for story in stories for child in story.children), default=begin)
-    every = sorted({place for places, _ in steps for place in places if place >= begin} | {begin, last})
-    means = [sum(own[bisect_right(places, at) - 1] for places, own in steps) / len(steps) for at in every if steps]
-    sense = stories[0].sense if stories else "min"
-    return MeanCurve(problem, budget, arm, sense, len(stories), tuple(every[: len(means)]), tuple(means))
+def _trace(run: Path) -> _Trace:
+    story = tell_run(run)
+    places = tuple(each.place for each in story.improvements)
+    last = max([0, *places, *(child.place for child in story.children)])
+    return _Trace(story.sense, places, tuple(each.objective for each in story.improvements), last)
+
+
+def _mean_curve(problem: str, budget: int, arm: str, traces: Sequence[_Trace]) -> MeanCurve:
+    """The mean of one run or more, each with an improvement or more."""
+    begin = max(trace.places[0] for trace in traces)
+    last = max(trace.last for trace in traces)
+    places = sorted({place for trace in traces for place in trace.places if place >= begin} | {begin, last})
+    means = tuple(statistics.fmean(trace.at(place) for trace in traces) for place in places)
+    return MeanCurve(problem, budget, arm, traces[0].sense, len(traces), tuple(places), means)

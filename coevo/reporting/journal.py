@@ -1,15 +1,15 @@
 """A run's events taken one by one, in order: what happened to every completion, child, batch and step."""
 
-import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from coevo.errors import RunError
 from coevo.evolution.population import COST_DECIMALS
 from coevo.records.event_log import CLOCK, RESUMED, Event
-from coevo.reporting.learning import skill_of, step_of
+from coevo.reporting.learning import guard_of, skill_of, step_of
+from coevo.reporting.learning_story import GuardStory, SkillStory, StepStory
+from coevo.reporting.reading import number, take
 from coevo.reporting.story import (
     BatchStory,
     BudgetStory,
@@ -17,12 +17,8 @@ from coevo.reporting.story import (
     Fate,
     GenerationStory,
     OperatorUse,
-    SkillStory,
-    StepStory,
 )
-
-SKILL = "skill"
-"""The name under which completions for the skill are asked for; they are on a meter of their own."""
+from coevo.searching.metering import Meter, is_new_best, meter_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +42,10 @@ class Journal:
         origins: The child that first had each program.
         start: Candidates that were judged before anything was asked: the user's own.
         judged: Verdicts by candidate, then split, on the run's own candidates.
-        baselines: The same of the yardsticks from the problem's folder.
+        measured: The same of the yardsticks from the problem's folder.
+        references: Mean best-known objective by split, for those that have one.
+        baselines: Identities of the problem's baselines, by name.
+        textbook: Mean objectives of its textbook algorithms, by name and split; None where one failed.
     """
 
     def __init__(self, charges_first: bool):
@@ -57,23 +56,27 @@ class Journal:
         self.origins: dict[str, ChildStory] = {}
         self.start: set[str] = set()
         self.judged: dict[str, dict[str, Verdict]] = defaultdict(dict)
-        self.baselines: dict[str, dict[str, Verdict]] = defaultdict(dict)
+        self.measured: dict[str, dict[str, Verdict]] = defaultdict(dict)
+        self.references: dict[str, float] = {}
+        self.baselines: dict[str, str] = {}
+        self.textbook: dict[str, dict[str, float | None]] = {}
         self.improvements: list[tuple[int, Verdict]] = []
-        self._best = math.inf
+        self._best: float | None = None
         self.steps: list[StepStory] = []
+        self.guards: list[GuardStory] = []
         self.skills: list[SkillStory] = []
         self.fingerprint = ""
         self.resumed = 0
         self.hours = 0.0
         self.cpu_s = 0.0
         self._asked: Counter[str] = Counter()
-        self._on_top = 0
+        self._meters: Counter[Meter] = Counter()
         self._operators: dict[str, str] = {}
         self._answers: dict[str, Event] = {}
         self._place = 0
         self._charges = True
         self._rewards: dict[tuple[int, str], float | None] = {}
-        self._ends: dict[int, tuple[float, float]] = {}
+        self._ends: dict[int, tuple[float | None, float | None]] = {}
         self._time: float | None = None
 
     def take(self, event: Event) -> None:
@@ -86,17 +89,11 @@ class Journal:
             "started": self._take_start, "asked": self._take_asked, "completion": self._take_completion,
             "verdict": self._take_verdict, "child": self._take_child, "batch": self._take_batch,
             "step": self._take_step, "generation": self._take_generation, "finished": self._take_end,
-            "skill": self._take_skill, RESUMED: self._take_resumed,
+            "guard": self._take_guard, "skill": self._take_skill, "textbook": self._take_textbook,
+            RESUMED: self._take_resumed,
         }  # fmt: skip
-        try:
-            self._take_clock(event)
-            if (handler := handlers.get(event["kind"])) is not None:
-                handler(event)
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise RunError(
-                f"expected a {event['kind']} event as this version writes it, got {str(dict(event))[:120]}: "
-                f"{type(error).__name__} {error}; the log was edited, or another version wrote it"
-            ) from error
+        take(event, {event["kind"]: self._take_clock})
+        take(event, handlers)
 
     def _take_clock(self, event: Event) -> None:
         now = event.get(CLOCK, {}).get("time")
@@ -109,15 +106,17 @@ class Journal:
     def _take_start(self, event: Event) -> None:
         self.started = event
         self.fingerprint = str(event["fingerprint"])
+        self.references = {str(split): float(value) for split, value in event.get("references", {}).items()}
+        self.baselines = {str(name): str(identity) for name, identity in event.get("baselines", {}).items()}
 
     def _take_asked(self, event: Event) -> None:
         operator, requests = str(event["operator"]), event["requests"]
         self._asked[operator] += len(requests)
         self._operators |= {str(request["id"]): operator for request in requests}
-        if operator == SKILL:
-            return
-        self._charges = self._charges_first or event["generation"] > 0
-        self._on_top += 0 if self._charges else len(requests)
+        meter = meter_of(event, charges_first=self._charges_first)
+        self._meters[meter] += len(requests)
+        if meter != "skill":
+            self._charges = meter == "operator"
 
     def _take_completion(self, event: Event) -> None:
         self._answers[str(event["id"])] = {
@@ -125,17 +124,13 @@ class Journal:
         }  # fmt: skip
 
     def _take_verdict(self, event: Event) -> None:
-        verdict = Verdict(str(event["candidate"]), _number(event["cost"]), _number(event["objective"]))
+        verdict = Verdict(str(event["candidate"]), number(event["cost"]), number(event["objective"]))
         is_own, split = event["role"] == "candidate", str(event["split"])
-        (self.judged if is_own else self.baselines)[verdict.candidate].setdefault(split, verdict)
+        (self.judged if is_own else self.measured)[verdict.candidate].setdefault(split, verdict)
         self.cpu_s += float(event.get(CLOCK, {}).get("cpu_s", 0.0))
-        if is_own and split == "search":
-            self._judge(verdict)
-
-    def _judge(self, verdict: Verdict) -> None:
-        if not self._asked:
+        if is_own and not self._asked:
             self.start.add(verdict.candidate)
-        if verdict.cost is not None and verdict.cost < self._best:
+        if is_new_best(event, self._best):
             self._best = verdict.cost
             # A verdict is recorded just before its child, so the child's place is the next one.
             self.improvements.append((self._place + 1 if self._asked and self._charges else 0, verdict))
@@ -152,7 +147,7 @@ class Journal:
             candidate=candidate,
             status=str(event["status"]),
             detail=str(event["detail"]),
-            cost=_number(event["cost"]),
+            cost=number(event["cost"]),
             fate=self._fate(event),
             answer=self._answers.get(str(event["id"]), {}).get("text", ""),
         )
@@ -169,17 +164,24 @@ class Journal:
         return "repeat" if candidate in self.origins or candidate in self.start else "new"
 
     def _take_batch(self, event: Event) -> None:
-        self._rewards[int(event["generation"]), str(event["operator"])] = _number(event["reward"])
+        self._rewards[int(event["generation"]), str(event["operator"])] = number(event["reward"])
 
     def _take_step(self, event: Event) -> None:
         self.steps.append(step_of(event))
         self.fingerprint = str(event["fingerprint"])
 
     def _take_generation(self, event: Event) -> None:
-        self._ends[int(event["generation"])] = (float(event["best"]), float(event["worst"]))
+        self._ends[int(event["generation"])] = (number(event["best"]), number(event["worst"]))
 
     def _take_end(self, event: Event) -> None:
         self.finished = event
+
+    def _take_guard(self, event: Event) -> None:
+        self.guards.append(guard_of(event))
+
+    def _take_textbook(self, event: Event) -> None:
+        objectives = {str(split): number(value) for split, value in event["objectives"].items()}
+        self.textbook[str(event["name"])] = objectives
 
     def _take_skill(self, event: Event) -> None:
         self.skills.append(skill_of(event, self.skills[-1] if self.skills else None))
@@ -192,8 +194,7 @@ class Journal:
         """Completions by meter; what is planned follows from the first event."""
         planned = sum(sum(counts.values()) for counts in self.started.get("generations", ()))
         planned += int(self.started.get("first", 0)) if self._charges_first else 0
-        operator = sum(self._asked.values()) - self._asked[SKILL] - self._on_top
-        return BudgetStory(operator, self._on_top, self._asked[SKILL], planned)
+        return BudgetStory(self._meters["operator"], self._meters["on_top"], self._meters["skill"], planned)
 
     def batches(self) -> tuple[BatchStory, ...]:
         """The children of each operator in each generation, in order."""
@@ -214,14 +215,14 @@ class Journal:
         grouped = _grouped(self.children, lambda child: child.generation)
         return tuple(self._generation(*item) for item in grouped.items())
 
-    def _generation(self, number: int, children: list[ChildStory]) -> GenerationStory:
+    def _generation(self, place: int, children: list[ChildStory]) -> GenerationStory:
         costs = [child.cost for child in children if child.cost is not None]
-        best, worst = self._ends.get(number, (None, None))
+        best, worst = self._ends.get(place, (None, None))
         return GenerationStory(
-            generation=number,
+            generation=place,
             children=len(children),
             valid=len(costs),
-            programs=len({child.candidate for child in children if child.candidate is not None}),
+            candidates=len({child.candidate for child in children if child.candidate is not None}),
             costs=len({round(cost, COST_DECIMALS) for cost in costs}),
             best=best,
             worst=worst,
@@ -250,10 +251,6 @@ class Journal:
         """Who wrote a program first: an operator, "start" for the user, or nothing where its child is not recorded."""
         origin = self.origins.get(candidate)
         return origin.operator if origin else "start" if candidate in self.start else ""
-
-
-def _number(value: Any) -> float | None:
-    return None if value is None else float(value)
 
 
 def _grouped(children: Iterable[ChildStory], key: Any) -> dict[Any, list[ChildStory]]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from coevo.records.event_log import Event
 from coevo.reporting.diffs import diff
-from coevo.reporting.story import SkillStory, StepStory
+from coevo.reporting.learning_story import GuardStory, SkillStory, StepStory
 
 
 def step_of(event: Event) -> StepStory:
@@ -25,6 +25,17 @@ def step_of(event: Event) -> StepStory:
         is_applied=bool(event["applied"]),
         rewards=tuple(float(reward) for reward in event["rewards"]),
         fingerprint=str(event["fingerprint"]),
+    )
+
+
+def guard_of(event: Event) -> GuardStory:
+    """A `guard` event."""
+    return GuardStory(
+        step=int(event["step"]),
+        valid=float(event["valid"]),
+        bound=float(event["bound"]),
+        is_refused=bool(event["refused"]),
+        scale=float(event["scale"]),
     )
 
 

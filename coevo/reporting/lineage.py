@@ -5,9 +5,9 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from coevo.reporting.diffs import diff, whole
+from coevo.reporting.diffs import DiffLine, diff, whole
 from coevo.reporting.journal import Journal, Verdict
-from coevo.reporting.story import Ancestor, DiffLine, Source
+from coevo.reporting.story import Ancestor, Source
 
 _IDENTITY = re.compile(r"[0-9a-f]{16}")
 
@@ -15,7 +15,7 @@ _IDENTITY = re.compile(r"[0-9a-f]{16}")
 def read_source(run: Path, identity: str) -> Source:
     """A candidate's program from the run directory; its identity, a hash, says whether it is what the events mean."""
     if not _IDENTITY.fullmatch(identity):
-        return Source(identity, None, "the log names no such program")
+        return Source(identity, None, "the log names no such candidate")
     file = run / "candidates" / f"{identity}.py"
     try:
         content = file.read_bytes()

@@ -1,14 +1,18 @@
 """The page of one run."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from coevo.reporting import figures, tables
 from coevo.reporting.figures import Figure
+from coevo.reporting.movement import movement
 from coevo.reporting.page import render
 from coevo.reporting.picture import Picture
 from coevo.reporting.story import RunStory, SplitStory
 from coevo.reporting.tables import Table, table
 from coevo.reporting.text import DASH, count, duration, number, percent
+from coevo.searching.metering import valid_share
 
 SHOWN_CODE = 20_000
 """Characters of a program or an answer that a page shows; the rest is in the run directory."""
@@ -20,7 +24,7 @@ STATUSES = {
     "patience": "stopped: no improvement for as long as was allowed",
     "time": "stopped: the time was up",
     "no-valid-candidate": "stopped: no candidate of the first population was valid",
-    "interrupted": "interrupted; it can be resumed",
+    "interrupted": "interrupted, as result.json says; it can be resumed",
     "unfinished": "unfinished: it still runs, or was killed",
 }
 
@@ -50,7 +54,7 @@ def run_page(story: RunStory, picture: Picture | None = None) -> str:
         direction=figures.direction(story),
         picture=picture,
         failures=failures_table(story),
-        environment=environment_table(story),
+        environment=environment_table(story.version, story.environment),
         limit=SHOWN_CODE,
         **_figures(story),
     )
@@ -58,11 +62,11 @@ def run_page(story: RunStory, picture: Picture | None = None) -> str:
 
 def _figures(story: RunStory) -> dict[str, list[Figure]]:
     """Figures by the section that holds them; what the events do not tell is left out."""
-    groups = {
+    groups: dict[str, list[Figure | None]] = {
         "progress": [figures.progress(story)],
         "operators": [figures.valid_share(story), figures.mean_reward(story)],
         "spending": [figures.spending(story)],
-        "learning": [figures.sigma(story), figures.update_length(story)],
+        "learning": [*movement(story)],
         "variety": [figures.diversity(story), figures.population(story)],
     }
     return {name: [figure for figure in group if figure] for name, group in groups.items()}
@@ -79,10 +83,9 @@ def headline(story: RunStory) -> tuple[Fact, ...]:
     meters += [f"{count(budget.on_top)} on top"] if budget.on_top else []
     meters += [f"{count(budget.skill)} for the skill"] if budget.skill else []
     facts.append(Fact("completions charged", count(budget.operator), "; ".join(meters)))
-    children = len(story.children)
-    facts.append(Fact("valid children", percent(story.valid / children, 1) if children else DASH, _of(story)))
+    facts.append(Fact("valid children", percent(valid_share(story.valid, len(story.children)), 1), _of(story)))
     tokens = sum(use.tokens for use in story.operators)
-    facts.append(Fact("tokens written", count(tokens), f"by {story.settings.get('model', 'the model')}"))
+    facts.append(Fact("tokens written", count(tokens), f"by {story.settings.model}"))
     facts.append(Fact("time", duration(story.hours * 3600), f"{duration(story.cpu_s)} of CPU to evaluate"))
     return tuple(facts)
 
@@ -108,7 +111,7 @@ def splits_table(story: RunStory) -> Table | None:
         heads += [split.split, "gap"]
     rows = [[tables.words("best of this run"), *_measured(story.splits)]]
     for row in story.comparisons:
-        name = row.name.replace("_", " ") + ("" if row.is_recorded else " †")
+        name = row.name.replace("_", " ") + (" †" if row.is_textbook else "")
         rows.append([tables.words(name), *_measured(row.splits)])
     return table(f"Mean objective ({figures.direction(story)}) and gap to the best known", heads, rows)
 
@@ -133,11 +136,11 @@ def failures_table(story: RunStory) -> Table | None:
     return table("Why children were not valid", ("reason", "children"), rows)
 
 
-def environment_table(story: RunStory) -> Table:
-    """Versions and machine."""
-    facts = [("coevo", story.version)]
-    for key, value in story.environment.items():
+def environment_table(version: str, environment: Mapping[str, Any]) -> Table:
+    """Versions and machine: all but coevo's own version are what `environment.json` says."""
+    facts = [("coevo", version)]
+    for key, value in environment.items():
         pairs = value.items() if isinstance(value, dict) else [(key, value)]
         facts += [(str(name), DASH if fact is None else str(fact)) for name, fact in pairs if str(name) != "coevo"]
     rows = [(tables.words(name), tables.words(value)) for name, value in facts]
-    return table("What it ran on", ("what", "version or value"), rows)
+    return table("What it ran on, as environment.json says", ("what", "version or value"), rows)

@@ -1,14 +1,18 @@
-"""What a run's events tell, as values: everything that a page may show, and no number that is not from an event.
+"""What a run's events tell, as values: everything that a page may show, and no result that is not from an event.
 
 Costs are minimised on every problem; objectives are in the problem's own sense. A gap is the fraction by which an
 objective is worse than the best known one. A place is a position in the budget: the n-th charged operator completion,
 0 for what was not charged.
 """
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
+
+from coevo.reporting.diffs import DiffLine
+from coevo.reporting.learning_story import GuardStory, SkillStory, StepStory
+from coevo.searching.config import SearchConfig
+from coevo.searching.metering import valid_share
 
 Sense = Literal["min", "max"]
 Fate = Literal["new", "copy", "repeat", "failed"]
@@ -66,9 +70,9 @@ class BatchStory:
     reward: float | None
 
     @property
-    def valid_share(self) -> float:
+    def valid_share(self) -> float | None:
         """Valid children per child."""
-        return self.valid / self.children
+        return valid_share(self.valid, self.children)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +80,7 @@ class GenerationStory:
     """One generation of children, and the population after it.
 
     Attributes:
-        programs: Different programs among the children, valid or not.
+        candidates: Different candidates among the children, valid or not.
         costs: Different costs among the valid children, at the precision at which the population tells them apart.
         best: Least cost in the population; None where the generation has not ended.
         worst: Greatest cost in the population.
@@ -86,43 +90,11 @@ class GenerationStory:
     generation: int
     children: int
     valid: int
-    programs: int
+    candidates: int
     costs: int
     best: float | None
     worst: float | None
     place: int
-
-
-@dataclass(frozen=True, slots=True)
-class StepStory:
-    """One step of the evolution strategy.
-
-    Attributes:
-        sigma: Standard deviation of the members' perturbations, in weight units.
-        length: √(Σ coefficient² / K), the update in units of the noise; with noise on every weight also the expected
-            root mean square change of a weight. 0 where the weights stayed.
-        rewards: One per member, maximised.
-    """
-
-    step: int
-    generation: int
-    operator: str
-    sigma: float
-    length: float
-    is_applied: bool
-    rewards: tuple[float, ...]
-    fingerprint: str
-
-    @property
-    def mean_reward(self) -> float:
-        """Mean over the members."""
-        return math.fsum(self.rewards) / len(self.rewards)
-
-    @property
-    def spread(self) -> float:
-        """Standard deviation over the members, the one z-scores divide by."""
-        mean = self.mean_reward
-        return math.sqrt(math.fsum((reward - mean) ** 2 for reward in self.rewards) / len(self.rewards))
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,14 +115,6 @@ class OperatorUse:
     tokens: int
     cut_off: int
     fates: Mapping[Fate, int]
-
-
-@dataclass(frozen=True, slots=True)
-class DiffLine:
-    """A line of a diff: added "+", removed "-", the same " ", or a mark between parts "@"."""
-
-    kind: Literal["+", "-", " ", "@"]
-    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,30 +149,6 @@ class Ancestor:
 
 
 @dataclass(frozen=True, slots=True)
-class SkillStory:
-    """One update of the skill.
-
-    Attributes:
-        is_new: Whether it made a new version; otherwise every edit was refused, or there was none.
-        levels: Levels of merging that made one patch of all lessons.
-        diff: Its text against the version before.
-        rejected: Edits that were refused, with the reason.
-    """
-
-    version: int
-    is_new: bool
-    generation: int
-    text: str
-    use: tuple[str, ...]
-    avoid: tuple[str, ...]
-    traces: int
-    lessons: int
-    levels: int
-    rejected: tuple[tuple[str, str], ...]
-    diff: tuple[DiffLine, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class SplitStory:
     """Mean objective on a split; `spread` is the standard deviation of that mean over fresh seeds."""
 
@@ -220,11 +160,11 @@ class SplitStory:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """A yardstick on the same splits. `is_recorded` is False for textbook algorithms, whose runs are no events."""
+    """A yardstick on the same splits: a baseline or, by the problem's own code, a textbook algorithm."""
 
     name: str
     splits: tuple[SplitStory, ...]
-    is_recorded: bool
+    is_textbook: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,7 +184,8 @@ class RunStory:
     Attributes:
         name: Name of the run directory.
         title: What the problem calls itself; its name where its folder is not at hand.
-        status: Status of the end, "interrupted", or "unfinished" for a run that still runs or was killed.
+        status: Status of the end; before it "interrupted", as `result.json` says, or "unfinished" for a run that still
+            runs or was killed.
         content: Hash of the problem's files at the start.
         reference: Mean best-known objective of the search split, if known.
         first: The first valid candidate.
@@ -253,6 +194,7 @@ class RunStory:
         hours: Time the run was open, from first to last event, without pauses before it was resumed.
         cpu_s: CPU seconds of all evaluations.
         failures: Reasons with their counts, most frequent first.
+        settings: The run's configuration, resolved.
         config: The text of `config.toml`.
     """
 
@@ -263,7 +205,7 @@ class RunStory:
     status: str
     version: str
     content: str
-    settings: Mapping[str, Any]
+    settings: SearchConfig
     config: str
     environment: Mapping[str, Any]
     fingerprints: tuple[str, str]
@@ -281,6 +223,7 @@ class RunStory:
     generations: tuple[GenerationStory, ...]
     planned_generations: int
     steps: tuple[StepStory, ...]
+    guards: tuple[GuardStory, ...]
     operators: tuple[OperatorUse, ...]
     lineage: tuple[Ancestor, ...]
     failures: tuple[tuple[str, int], ...]
@@ -297,4 +240,4 @@ class RunStory:
     @property
     def valid(self) -> int:
         """Valid children."""
-        return sum(child.cost is not None for child in self.children)
+        return sum(batch.valid for batch in self.batches)

@@ -37,6 +37,11 @@ def count(value: int) -> str:
     return f"{value:,}"
 
 
+def whole(value: float) -> str:
+    """A value on an axis of whole numbers."""
+    return count(round(value))
+
+
 def percent(fraction: float | None, digits: int = 2) -> str:
     """A fraction in per cent; a dash for None."""
     if fraction is None:

@@ -7,8 +7,8 @@ from typing import Any
 
 from coevo.records.event_log import Event, read_events
 from coevo.records.run_directory import RunDirectory
-from coevo.searching.asking import SKILL_METER
 from coevo.searching.loop import Search
+from coevo.searching.metering import Meter, is_new_best, meter_of, search_cost
 
 _FAILURES_SHOWN = 3
 
@@ -18,9 +18,7 @@ class Tally:
     """Numbers of a run, gathered from its events in order; every number of a result is one of these."""
 
     charges_first: bool
-    asked: int = 0
-    on_top: int = 0
-    skill: int = 0
+    meters: Counter[Meter] = field(default_factory=Counter)
     fingerprint: str = ""
     first: dict[str, Any] | None = None
     best: dict[str, Any] | None = None
@@ -31,33 +29,40 @@ class Tally:
     def take(self, event: Event) -> None:
         """Count one event."""
         if event["kind"] == "asked":
-            self._charge(event)
+            self.meters[meter_of(event, charges_first=self.charges_first)] += len(event["requests"])
         elif event["kind"] in ("started", "step"):
             self.fingerprint = event["fingerprint"]
         elif event["kind"] == "child":
             self.statuses[event["status"]] += 1
             if event["cost"] is None:
                 self.failures[f"{event['status']}: {event['detail']}"] += 1
-        elif event["kind"] == "verdict" and event["role"] == "candidate" and event["split"] == "search":
+        elif event["kind"] == "verdict":
             self._judge(event)
 
-    def _charge(self, event: Event) -> None:
-        if event["operator"] == SKILL_METER:
-            self.skill += len(event["requests"])
-        elif event["generation"] == 0 and not self.charges_first:
-            self.on_top += len(event["requests"])
-        else:
-            self.asked += len(event["requests"])
+    @property
+    def asked(self) -> int:
+        """Completions charged to the budget."""
+        return self.meters["operator"]
+
+    @property
+    def on_top(self) -> int:
+        """Those of a first population that does not count towards it."""
+        return self.meters["on_top"]
+
+    @property
+    def skill(self) -> int:
+        """Those charged for the skill."""
+        return self.meters["skill"]
 
     def frequent_failures(self) -> tuple[str, ...]:
         """The three most frequent reasons for which children failed, with their counts."""
         return tuple(f"{count} × {reason}" for reason, count in self.failures.most_common(_FAILURES_SHOWN))
 
     def _judge(self, event: Event) -> None:
-        if event["cost"] is None:
+        if (cost := search_cost(event)) is None:
             return
-        self.costs.add(event["cost"])
-        if self.first is None or event["cost"] < (self.best or self.first)["cost"]:
+        self.costs.add(cost)
+        if is_new_best(event, self.best["cost"] if self.best else None):
             self.best = {key: event[key] for key in ("candidate", "cost", "objective")}
             self.first = self.first or self.best
 

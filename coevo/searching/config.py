@@ -102,7 +102,8 @@ class SearchConfig(BaseModel):
         strategy = self.evolution_strategy
         if strategy.rank > 0 or self.es == "low-rank":
             raise ValueError(
-                f"scope guided has noise of its own, got es {self.es} and rank {strategy.rank}; take es dense and rank 0"
+                f"scope guided has noise of its own, got es {self.es} and rank {strategy.rank}; "
+                "take es dense and rank 0"
             )
         if strategy.subspaces > 1:
             raise ValueError(f"scope guided is one subspace, got {strategy.subspaces} subspaces; take 1")
@@ -160,6 +161,9 @@ TABLES = ("evolution_strategy", "weights", "skill")
 EMBEDDED_STRATEGY: dict[str, Any] = {"sigma": 5e-3, "alpha": 2.5e-3}
 """Defaults for the embedded model, whose weights are larger (RMS about 0.1) than those of a hub model."""
 
+GUIDED_STRATEGY: dict[str, Any] = {"sigma": 1.5e-4, "alpha": 4.5e-4, "antithetic": True}
+"""Defaults of scope guided: along gradients of its loss a model falls apart at a σ that is harmless elsewhere."""
+
 EMBEDDED_MAX_TOKENS = 160
 """Longest answer of the embedded model; its programs are short, and what runs on is lost."""
 
@@ -211,6 +215,8 @@ def _defaults_for(values: Mapping[str, Any]) -> dict[str, Any]:
     if model == "embedded":
         own["max_tokens"] = EMBEDDED_MAX_TOKENS
         strategy |= EMBEDDED_STRATEGY
+    if _scope_of(values) == GUIDED:
+        strategy |= GUIDED_STRATEGY
     if engine == "endpoint" or (engine == "auto" and is_address(str(model))):
         own["es"] = "off"
     if es == "low-rank":
@@ -220,6 +226,11 @@ def _defaults_for(values: Mapping[str, Any]) -> dict[str, Any]:
         own["reward"] = "cost"
         strategy |= {"members": 20, "children": 1}
     return own | {"evolution_strategy": strategy}
+
+
+def _scope_of(values: Mapping[str, Any]) -> Any:
+    weights = values.get("weights")
+    return weights.get("scope") if isinstance(weights, Mapping) else getattr(weights, "scope", None)
 
 
 _DECIDING = {"model": "embedded", "engine": "auto", "es": "dense"}

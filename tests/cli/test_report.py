@@ -1,5 +1,6 @@
 import json
 import re
+from pathlib import Path
 
 import pytest
 
@@ -19,7 +20,7 @@ def tiny_run(tiny_problem, tiny_script, tmp_path):
 
 @pytest.mark.slow
 def test_a_search_becomes_a_page(coevo, tiny_run):
-    """The page of a real run states the result's own numbers, and that this problem draws nothing."""
+    """The page of a real run states the result's own numbers, gaps and names, and runs the problem's code on demand."""
     run, result = tiny_run
     done = coevo("report", run, "--json")
     page = (run / "report.html").read_text()
@@ -28,11 +29,54 @@ def test_a_search_becomes_a_page(coevo, tiny_run):
     assert result.best.objective in values
     assert {split.objective for split in result.splits.values()} <= set(values)
     assert {s.objective for row in result.comparisons.values() for s in row.values()} <= set(values)
-    assert "Not drawn: the problem tiny does not draw its solutions" in page
+    assert "whose code would run" in page
+    coevo("report", run, "--draw")
+    assert "Not drawn: the problem tiny does not draw its solutions" in (run / "report.html").read_text()
     children = [json.loads(line) for line in (run / "events.jsonl").read_text().splitlines()]
     best = min(e["cost"] for e in children if e["kind"] == "child" and e["cost"] is not None)
     curve = re.search(r'data-series="best so far" data-x="[^"]*" data-y="([^"]*)"', page)[1]
     assert float(curve.split()[-1]) == best
+
+
+@pytest.mark.slow
+def test_a_search_that_finds_nothing_becomes_a_page(coevo, tiny_problem, tmp_path):
+    """Sampling without one valid child leaves no best and no worst: a page, a comparison, and no traceback."""
+    from coevo.searching.api import run_search
+
+    script = tmp_path / "bad.json"
+    script.write_text(json.dumps([{"text": "I would rather not."}]))
+    values = {"problem": str(tiny_problem), "model": str(script), "engine": "scripted", "budget": 8, "workers": 1}
+    config = make_config(
+        {**values, "method": "sample", "compare": False, "evolution_strategy": {"members": 2, "children": 2}}
+    )
+    run = Path(run_search(config, runs_dir=tmp_path / "runs").run)
+    events = [json.loads(line) for line in (run / "events.jsonl").read_text().splitlines()]
+    assert any(e["kind"] == "generation" and e["best"] is None for e in events)
+    coevo("report", run)
+    assert "stopped: no candidate" in (run / "report.html").read_text()
+    coevo("compare", run, run, "--page", tmp_path / "both.html")
+    assert "2 runs side by side" in (tmp_path / "both.html").read_text()
+
+
+@pytest.mark.slow
+def test_a_probe_becomes_a_page(coevo, tiny_problem, tmp_path):
+    """The page of a real probe states the measurements of its result."""
+    bodies = [f"return worths ** {n / 10} / durations" for n in range(20)]
+    script = tmp_path / "answers.json"
+    answers = [f"```python\ndef priority(durations, worths):\n    {body}\n```" for body in bodies]
+    script.write_text(json.dumps([{"text": answer} for answer in [*answers, "I would rather not."]]))
+    small = ("--steps", 2, "--members", 4, "--children", 2, "--trained", 2, "--held-out", 2, "--evaluations", 8)
+    done = coevo(
+        "probe", "--problem", tiny_problem, "--model", script, "--engine", "scripted", *small, "--workers", 1,
+        "--guard", "--json", "--runs-dir", tmp_path / "runs",
+    )  # fmt: skip
+    result = json.loads(done.stdout)
+    coevo("report", result["run"])
+    page = (Path(result["run"]) / "report.html").read_text()
+    values = [float(value) for value in re.findall(r'<data value="([^"]*)">', page)]
+    for found in result["measurements"]:
+        assert {found["reward"], found["standard_error"], found["valid"]} <= set(values)
+    assert {*result["member_valid"], *result["member_reward"]} <= set(values)
 
 
 def test_the_page_goes_where_it_should(coevo, run_directory, tmp_path):

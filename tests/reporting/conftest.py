@@ -4,9 +4,10 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from html.parser import HTMLParser
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -28,6 +29,7 @@ class RunMaker:
         config = make_config({"budget": 12, "problem": "tiny", "population": 2, "seed": 3, **settings})
         self.directory = RunDirectory.create(folder, "run", config.model_dump(mode="json"))
         self.path = self.directory.path
+        self.baseline = ""
         self.codes: dict[str, str] = {}
         self._judged: set[tuple[str, str]] = set()
         self._time = 1000.0
@@ -39,11 +41,19 @@ class RunMaker:
         with self.directory.events.open("a") as file:
             file.write(json.dumps({"kind": kind, **facts, "clock": clock}) + "\n")
 
-    def begin(self, *, reference: float | None = 1.0, content: str = "c0de", **facts: Any) -> None:
+    def begin(
+        self,
+        *,
+        references: Mapping[str, float] = MappingProxyType({"search": 1.0}),
+        baselines: Mapping[str, str] = MappingProxyType({}),
+        content: str = "c0de",
+        **facts: Any,
+    ) -> None:
         """The first event: two first completions, then two generations."""
         plan = [{"e1": 2, "m1": 2}, {"e1": 3, "m1": 3}]
         opening = {"schema_version": 1, "version": "0.1.0", "problem": "tiny", "content": content, "first": 2}
-        self.emit("started", **opening, fingerprint="0" * 16, generations=plan, reference=reference, **facts)
+        known = {"reference": references.get("search"), "references": dict(references), "baselines": dict(baselines)}
+        self.emit("started", **{**opening, "fingerprint": "0" * 16, "generations": plan, **known, **facts})
 
     def code(self, text: str) -> str:
         """Keep a program; returns its identity."""
@@ -107,16 +117,17 @@ class RunMaker:
                   signs=[1] * len(rewards), rewards=list(rewards), coefficients=list(coefficients),
                   applied=bool(coefficients), fingerprint=f"{step + 1:016x}")  # fmt: skip
 
-    def finish(
-        self, best: str, splits: dict[str, float], comparisons: dict[str, dict[str, float]], sign: float
-    ) -> None:
-        """The last event, and the result."""
-        self.emit("finished", status="done", best=best)
-        rows = {name: _splits(values) for name, values in comparisons.items()}
-        budget = {"operator": 12, "on_top": 0, "skill": 0, "planned": 12}
-        values = {"status": "done", "best": {"candidate": best, "cost": 1.0, "objective": sign}, "splits":
-                  _splits(splits), "comparisons": rows, "budget": budget, "fingerprint": "0" * 16, "wall_s": 1.0,
-                  "run": str(self.path)}  # fmt: skip
+    def guard(self, step: int, *, valid: float, bound: float, refused: bool, scale: float) -> None:
+        """What the guard made of a step."""
+        self.emit("guard", step=step, valid=valid, bound=bound, refused=refused, scale=scale)
+
+    def finish(self, best: str | None, status: str = "done") -> None:
+        """The last event, and a result of which every number is another than the events'."""
+        self.emit("finished", status=status, best=best)
+        wrong = {"search": {"objective": 123.25, "spread": None, "gap": 123.5}}
+        budget = {"operator": 9999, "on_top": 9998, "skill": 9997, "planned": 9996}
+        values = {"status": status, "best": None, "splits": wrong, "comparisons": {"made up": wrong}, "budget": budget,
+                  "fingerprint": "f" * 16, "wall_s": 123.75, "run": "made up"}  # fmt: skip
         self.directory.save_result(values)
 
     def events(self) -> list[dict[str, Any]]:
@@ -124,8 +135,8 @@ class RunMaker:
         return [json.loads(line) for line in self.directory.events.read_text().splitlines()]
 
 
-def _splits(values: dict[str, float]) -> dict[str, Any]:
-    return {name: {"objective": value, "spread": None, "gap": 0.125} for name, value in values.items()}
+def _writable(text: str) -> str:
+    return text.encode(errors="replace").decode()
 
 
 @pytest.fixture
@@ -140,7 +151,8 @@ def whole_run(run_maker: Callable[..., RunMaker]) -> Callable[..., RunMaker]:
 
     def make(text: str = "plain", sign: float = 1.0, **settings: Any) -> RunMaker:
         run = run_maker(**settings)
-        run.begin()
+        run.baseline = yardstick = run.code("yardstick = 1\n")
+        run.begin(references={"search": 1.0, "val": 2.0}, baselines={f"yard{_writable(text[:40])}": yardstick})
         said = {"text": text, "detail": text}
         a, b = run.batch(0, "i1", [{"code": f"a = 1  # {text}\n", "cost": 8.0, **said},
                                    {"code": "b = 1\nc = 2\n", "cost": 6.0}], sign=sign)  # fmt: skip
@@ -168,15 +180,12 @@ def whole_run(run_maker: Callable[..., RunMaker]) -> Callable[..., RunMaker]:
         run.emit("generation", generation=2, best=4.0, worst=6.0, stop="")
         run.emit("skill", generation=2, version=2, text=f"# Lessons\nOther {text}\n", use=[], avoid=[], **lesson)
         run.verdict(d, 4.5, split="val", sign=sign)
-        yardstick = run.code("yardstick = 1\n")
         for split, cost in (("search", 6.5), ("val", 6.75)):
             run.verdict(yardstick, cost, split=split, role="baseline", sign=sign)
-        comparisons = {
-            f"yard{text[:40]}": {"search": sign * 6.5, "val": sign * 6.75},
-            "textbook": {"search": 3.0, "val": 3.5},
-        }
-        comparisons = {name.encode(errors="replace").decode(): row for name, row in comparisons.items()}
-        run.finish(d, {"search": sign * 4.0, "val": sign * 4.5}, comparisons, sign)
+        # The same values as the baseline's: what a row is follows from its event, not from its numbers.
+        run.emit("textbook", name=f"book{_writable(text[:40])}", objectives={"search": sign * 6.5, "val": sign * 6.75})
+        run.emit("textbook", name="failing", objectives={"search": sign * 7.0, "val": None})
+        run.finish(d)
         return run
 
     return make

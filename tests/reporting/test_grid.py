@@ -1,14 +1,26 @@
 import csv
+import gc
 import json
 import shutil
 import statistics
+import tempfile
+from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from coevo.errors import RunError
+from coevo.experiments.cells import Comparison
+from coevo.experiments.results import Result
 from coevo.experiments.rows import Row, to_csv
-from coevo.reporting.grid_page import grid_page
-from coevo.reporting.grid_story import is_grid, tell_grid
+from coevo.experiments.statistics import outcome, paired
+from coevo.experiments.tables import table_csv
+from coevo.reporting import grid_story
+from coevo.reporting.grid_page import _differences, grid_page
+from coevo.reporting.grid_story import GridStory, _results, is_grid, tell_grid
+from coevo.reporting.story import RunStory
+from coevo.reporting.telling import tell_run
 from coevo.reporting.writing import write_page
 
 HEADS = (
@@ -119,6 +131,95 @@ def test_a_spoilt_grid_is_refused(grid, file):
     (out / file).write_text("nonsense\nnonsense\n")
     with pytest.raises(RunError, match=file):
         tell_grid(out)
+
+
+def test_a_run_that_cannot_be_told_is_named(grid, read_page):
+    """One run whose log is spoilt costs its curve a seed, not the page; the page says which and why."""
+    out = grid()
+    log = out / "cells" / "tiny" / "12" / "frozen" / "s1" / "run" / "events.jsonl"
+    log.write_text(log.read_text().replace('"kind": "generation"', '"kind": "generation", "generation": "x"', 1))
+    with log.open("a") as file:
+        file.write('{"kind": "child"}\n')
+    story = tell_grid(out)
+    ((cell, reason),) = story.untold
+    assert (cell, "expected a child event" in reason) == ("tiny/12/frozen/s1", True)
+    page = read_page(grid_page(story))
+    assert "tiny/12/frozen/s1: expected a child event" in " ".join(page.text.split())
+    assert {row["arm"]: row["seeds"] for row in page.rows("Ends of the curves, tiny, 12 completions")} == {
+        "frozen": 1.0, "plain": 2.0,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("spoil", ["config.toml", "events.jsonl"])
+def test_no_run_kills_the_page(grid, spoil):
+    """Whatever is wrong with the files of a run, the page of its grid is made without it."""
+    out = grid()
+    (out / "cells" / "tiny" / "12" / "plain" / "s0" / "run" / spoil).write_text("nonsense\n")
+    assert [cell for cell, _ in tell_grid(out).untold] == ["tiny/12/plain/s0"]
+
+
+def test_a_run_without_a_valid_candidate_has_no_curve(grid, run_maker):
+    """It is a run like any other: neither named as unreadable nor part of a mean."""
+    out = grid()
+    run = run_maker(method="sample")
+    run.begin(first=0)
+    run.batch(1, "i1", [{"code": None, "cost": None}])
+    run.emit("generation", generation=1, best=None, worst=None, stop=None)
+    run.finish(None, "no-valid-candidate")
+    place = out / "cells" / "tiny" / "12" / "plain" / "s0" / "run"
+    shutil.rmtree(place)
+    shutil.move(run.path, place)
+    story = tell_grid(out)
+    assert story.untold == ()
+    assert {curve.arm: curve.seeds for curve in story.curves} == {"frozen": 2, "plain": 1}
+
+
+def test_one_run_is_held_at_a_time(grid, monkeypatch):
+    """When a run is read, the story of the one before is gone."""
+    alive = []
+
+    def counted(path):
+        alive.append(sum(type(each) is RunStory for each in gc.get_objects()))
+        return tell_run(path)
+
+    monkeypatch.setattr(grid_story, "tell_run", counted)
+    out = grid()
+    before = sum(type(each) is RunStory for each in gc.get_objects())
+    tell_grid(out)
+    assert alive == [before] * 4
+
+
+ROWS = st.lists(
+    st.tuples(st.sampled_from([5.5, 5.5 * (1 + 1e-12), 5.0, 6.0, 0.0]), st.sampled_from([5.5, 5.0, 0.0])),
+    min_size=1, max_size=6,
+)  # fmt: skip
+
+
+@settings(max_examples=25)
+@given(ROWS)
+def test_counts_and_intervals_are_those_of_the_table(means):
+    """Written by the table's writer and read by the page: the same outcomes, ties included, and the same numbers."""
+    results = []
+    for place, (arm, baseline) in enumerate(means):
+        comparison = Comparison("operator", "tiny", 12, "arm", "base")
+        found = paired([arm, arm + 0.5], [baseline, baseline + 0.25], sign=1.0)
+        better = outcome(arm, baseline, sign=1.0)
+        results.append(Result(comparison, f"split{place}", 1.0, 2, arm, baseline, None, None, found, better))
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "table.csv"
+        file.write_text(table_csv(results))
+        told = _results(file)
+    (figure,) = _differences(GridStory("", "", (), told, (), ()))
+    outcomes = [result.outcome for result in results]
+    wins, ties, losses = (outcomes.count(name) for name in ("win", "tie", "loss"))
+    assert f"wins on {wins}, ties on {ties} and loses on {losses} of {len(means)} splits" in figure.caption
+    for result, row in zip(results, figure.table.rows, strict=True):
+        own = result.paired
+        numbers = (result.mean_arm, result.mean_baseline, own.mean, own.low, own.high, own.wins, own.ties, own.losses)
+        assert tuple(cell.value for cell in row[2:10]) == numbers
+        assert row[-1].text == result.outcome
+    drawn = figure.drawing.count('class="point"')
+    assert drawn == sum(baseline != 0 for _, baseline in means)
 
 
 @pytest.mark.slow

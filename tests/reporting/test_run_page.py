@@ -1,14 +1,16 @@
 import base64
 import hashlib
 import re
+import shutil
 from itertools import pairwise
 
 import pytest
 
 from coevo.content import find_problem
-from coevo.reporting.picture import Picture, picture_of, unseen_split
+from coevo.reporting.picture import Picture, is_installed, picture_of, unseen_split
 from coevo.reporting.run_page import SHOWN_CODE, run_page
 from coevo.reporting.telling import tell_run
+from coevo.reporting.writing import write_page
 from coevo.searching.api import content_hash
 
 NOT_DRAWN = Picture("", "Not drawn.")
@@ -59,11 +61,21 @@ def test_the_tables_have_the_runs_numbers(whole_run, read_page):
 
 
 def test_results_by_split(whole_run, read_page):
-    """The best and the yardsticks have their verdicts' values; what has no event is marked."""
+    """The best and the yardsticks have the values of their events, textbook algorithms are marked as such."""
     rows = read_page(page_of(whole_run(sign=-1.0))).rows("Mean objective (maximised) and gap to the best known")
     assert [(row["heuristic"], row["search"], row["val"]) for row in rows] == [
-        ("best of this run", -4.0, -4.5), ("yardplain", -6.5, -6.75), ("textbook †", 3.0, 3.5),
+        ("best of this run", -4.0, -4.5), ("yardplain", -6.5, -6.75), ("bookplain †", -6.5, -6.75),
+        ("failing †", -7.0, "–"),
     ]  # fmt: skip
+
+
+def test_where_numbers_come_from_is_said(whole_run, read_page):
+    """The foot of the page claims events for results alone, and names the files of everything else."""
+    page = read_page(page_of(whole_run()))
+    assert "recorded events alone" not in page.text
+    for file in ("config.toml", "candidates/", "environment.json"):
+        assert file in page.text[page.text.index("Made by coevo.") :]
+    assert "What it ran on, as environment.json says" in page.tables
 
 
 @pytest.mark.parametrize("sign", [1.0, -1.0])
@@ -172,6 +184,54 @@ def test_why_nothing_is_drawn_is_said(whole_run):
     """A problem that is not at hand, and one whose files are not those of the run, are not drawn with."""
     assert "is not at hand" in picture_of(tell_run(whole_run().path)).caption
     assert "have changed since the run" in picture_of(tell_run(whole_run(problem="tsp").path)).caption
+
+
+@pytest.fixture
+def planted(tiny_problem, tmp_path, run_maker):
+    """A run directory as a stranger makes one: its problem is a folder whose code leaves a mark when it is imported."""
+    folder = tmp_path / "given" / "tiny"
+    shutil.copytree(tiny_problem, folder)
+    mark = tmp_path / "mark"
+    code = f"open({str(mark)!r}, 'w').close()\n" + (folder / "problem.py").read_text()
+    (folder / "problem.py").write_text(code)
+    run = run_maker(problem=str(folder))
+    run.begin(content=content_hash(find_problem(str(folder))))
+    run.batch(0, "i1", [{"code": "def priority(durations, worths):\n    return worths\n", "cost": 7.0}])
+    return run.path, folder, mark
+
+
+@pytest.mark.parametrize("draw", [None, False])
+def test_a_page_runs_no_code_that_the_run_brings(planted, draw):
+    """A folder that the run names is not imported unless that is asked for, though the run knows its hash."""
+    path, folder, mark = planted
+    html = write_page(path, draw=draw).read_text()
+    assert not mark.exists()
+    said = f"the problem is the folder {folder}, whose code would run. To run it, and draw: coevo report --draw."
+    assert (said in html) == (draw is None)
+
+
+def test_a_folder_named_like_a_problem_is_a_folder(planted, monkeypatch, run_maker):
+    """Where the working directory holds a folder of that name, the name is no proof that the problem is installed."""
+    _, folder, mark = planted
+    monkeypatch.chdir(folder.parent)
+    run = run_maker(problem="tiny")
+    run.begin(content=content_hash(find_problem("tiny")))
+    run.batch(0, "i1", [{"code": "a = 1\n", "cost": 7.0}])
+    assert "whose code would run" in write_page(run.path).read_text()
+    assert not mark.exists()
+
+
+def test_a_folder_is_drawn_with_on_demand(planted):
+    """With an explicit wish the folder's code runs; this problem then turns out not to draw."""
+    path, _, mark = planted
+    assert "does not draw its solutions" in write_page(path, draw=True).read_text()
+    assert mark.exists()
+
+
+def test_what_can_be_named_is_installed(tsp):
+    """A bundled problem is drawn with by default, also where the run names it by its path."""
+    assert is_installed(tsp)
+    assert is_installed(find_problem(str(tsp.path)))
 
 
 @pytest.mark.slow

@@ -5,6 +5,9 @@ import statistics
 import pytest
 
 from coevo.errors import RunError
+from coevo.reporting import figures
+from coevo.reporting.comparison import comparison_page
+from coevo.reporting.run_page import run_page
 from coevo.reporting.telling import tell_run
 
 
@@ -57,7 +60,7 @@ def test_batches_and_generations(whole_run):
         assert (own.children, own.valid, own.reward) == (told["children"], told["valid"], told["reward"])
     for generation in story.generations:
         children = [e for e in run.events() if e["kind"] == "child" and e["generation"] == generation.generation]
-        assert generation.programs == len({e["candidate"] for e in children} - {None})
+        assert generation.candidates == len({e["candidate"] for e in children} - {None})
         assert generation.costs == len({e["cost"] for e in children} - {None})
     assert [(g.best, g.worst) for g in story.generations] == [(None, None), (5.0, 8.0), (4.0, 6.0)]
 
@@ -113,26 +116,73 @@ def test_a_candidate_names_no_file_elsewhere(run_maker, tmp_path):
     run.emit("asked", operator="i1", generation=0, requests=[{"id": "0.i1.0"}])
     run.verdict("../../../secret", 1.0)
     source = tell_run(run.path).source
-    assert (source.code, source.note) == (None, "the log names no such program")
+    assert (source.code, source.note) == (None, "the log names no such candidate")
 
 
-def test_results_come_from_verdicts(whole_run):
-    """A yardstick whose verdicts bear out the result is marked as recorded, one without events is not."""
-    story = tell_run(whole_run().path)
-    assert [(s.split, s.objective) for s in story.splits] == [("search", 4.0), ("val", 4.5)]
-    recorded, textbook = story.comparisons
-    assert ([s.objective for s in recorded.splits], recorded.is_recorded) == ([6.5, 6.75], True)
-    assert (textbook.name, textbook.is_recorded) == ("textbook", False)
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_results_come_from_events(whole_run, sign):
+    """Objectives are those of verdicts and textbook events, names those of the first event, gaps follow from both."""
+    story = tell_run(whole_run(sign=sign).path)
+    known = {"search": 1.0, "val": 2.0}
+    rows = {"best": story.splits} | {each.name: each.splits for each in story.comparisons}
+    costs = {
+        "best": {"search": 4.0, "val": 4.5}, "yardplain": {"search": 6.5, "val": 6.75},
+        "bookplain": {"search": 6.5, "val": 6.75}, "failing": {"search": 7.0, "val": None},
+    }  # fmt: skip
+    assert {name: {s.split: s.objective and sign * s.objective for s in row} for name, row in rows.items()} == costs
+    for split in (split for row in rows.values() for split in row):
+        value, best = split.objective, known[split.split]
+        assert split.gap == (None if value is None else pytest.approx(sign * (value - best) / best))
+    assert [each.is_textbook for each in story.comparisons] == [False, True, True]
 
 
-def test_a_result_that_verdicts_do_not_bear_out_gives_no_gap(whole_run):
-    """The objective is that of the verdict, and the gap of an edited result is left out."""
+@pytest.mark.parametrize("change", [None, "edited", "spoilt", "gone"])
+def test_a_finished_run_owes_nothing_to_its_result_file(whole_run, change):
+    """Whatever `result.json` says, and without it, the story is the same: its numbers are those of events alone."""
     run = whole_run()
-    values = json.loads((run.path / "result.json").read_text())
-    values["splits"]["val"]["objective"] = 1.0
-    (run.path / "result.json").write_text(json.dumps(values))
-    search, val = tell_run(run.path).splits
-    assert (search.gap, val.objective, val.gap) == (0.125, 4.5, None)
+    file, before = run.path / "result.json", tell_run(run.path)
+    if change == "edited":
+        file.write_text(file.read_text().replace("123", "321").replace('"done"', '"target"'))
+    if change == "spoilt":
+        file.write_text("nonsense")
+    if change == "gone":
+        file.unlink()
+    assert tell_run(run.path) == before
+
+
+def test_a_baseline_that_a_child_repeats_has_the_childs_verdicts(run_maker):
+    """A verdict is recorded once: that of a child stands for the baseline of the same code, in its own row too."""
+    run = run_maker()
+    code = "same = 1\n"
+    identity = run.code(code)
+    run.begin(references={"search": 2.0}, baselines={"own": identity, "unmeasured": "0" * 16})
+    run.batch(0, "i1", [{"code": code, "cost": 3.0}])
+    run.verdict(identity, 5.0, split="val")
+    run.finish(identity)
+    story = tell_run(run.path)
+    (own,) = story.comparisons
+    assert [(s.split, s.objective, s.gap) for s in own.splits] == [("search", 3.0, 0.5), ("val", 5.0, None)]
+    assert own.splits == story.splits
+
+
+def test_only_the_splits_that_were_asked_for_are_reported(run_maker):
+    """A split that only chose is no result where the configuration names others."""
+    run = run_maker(splits=["test"])
+    run.begin()
+    (best,) = run.batch(0, "i1", [{"code": "a = 1\n", "cost": 3.0}])
+    run.verdict(best, 4.0, split="val")
+    run.verdict(best, 5.0, split="test")
+    run.finish(best)
+    assert [(s.split, s.objective) for s in tell_run(run.path).splits] == [("test", 5.0)]
+
+
+def test_only_an_interrupted_run_is_told_by_its_result(run_maker):
+    """That a run was stopped on purpose is no event; that it can be resumed is said with where it comes from."""
+    run = run_maker()
+    run.begin()
+    assert tell_run(run.path).status == "unfinished"
+    run.directory.save_result({"status": "interrupted"})
+    assert tell_run(run.path).status == "interrupted"
 
 
 def test_a_random_problem_has_mean_and_spread(whole_run):
@@ -140,10 +190,13 @@ def test_a_random_problem_has_mean_and_spread(whole_run):
     run = whole_run()
     best = tell_run(run.path).best.candidate
     values = [4.0, 5.0, 7.0]
-    for draw, value in enumerate(values, 1):
-        run.verdict(best, value, split=f"val#{draw}")
-    _, val = tell_run(run.path).splits
+    for draw in (3, 1, 2):
+        run.verdict(best, values[draw - 1], split=f"val#{draw}")
+    run.verdict(run.baseline, 9.0, split="val#1", role="baseline")
+    story = tell_run(run.path)
+    _, val = story.splits
     assert (val.objective, val.spread) == (statistics.mean(values), statistics.stdev(values))
+    assert (story.comparisons[0].splits[1].objective, story.comparisons[0].splits[1].spread) == (9.0, None)
 
 
 def test_an_unfinished_run_tells_what_is_there(run_maker):
@@ -158,6 +211,56 @@ def test_an_unfinished_run_tells_what_is_there(run_maker):
     assert (story.status, story.best.cost, story.is_chosen) == ("unfinished", 2.0, False)
     assert (story.budget.operator, story.operators[1].asked, story.operators[1].answered) == (4, 2, 0)
     assert story.splits == ()
+
+
+def test_a_generation_without_a_population_is_told(run_maker, read_page):
+    """Whatever a search leaves open is legal: no best, no worst, no reward, no candidate, no cost, nothing chosen."""
+    run = run_maker(method="sample", reward="rank")
+    run.begin(references={}, first=0, mentor=None)
+    nothing = {"code": None, "cost": None}
+    for generation in (1, 2):
+        run.batch(generation, "i1", [nothing, {"code": "boom()\n", "cost": None}], reward=None)
+        run.step(generation - 1, generation, coefficients=[], rewards=[0.0, 0.0])
+        run.emit("generation", generation=generation, best=None, worst=None, stop=None)
+    for status in ("unfinished", "no-valid-candidate"):
+        story = tell_run(run.path)
+        assert [(each.best, each.worst, each.valid) for each in story.generations] == [(None, None, 0)] * 2
+        assert (story.status, story.best, story.splits, story.reference) == (status, None, (), None)
+        rows = read_page(run_page(story)).rows("Generations")
+        assert [(row["best"], row["worst"]) for row in rows] == [("–", "–")] * 2
+        assert "none" in comparison_page([story])
+        run.finish(None, "no-valid-candidate")
+
+
+def test_a_first_batch_without_a_valid_child_is_made_up_for(run_maker):
+    """A population that begins empty is told from where it is not."""
+    run = run_maker(method="sample")
+    run.begin(first=0)
+    run.batch(1, "i1", [{"code": None, "cost": None}], reward=None)
+    run.emit("generation", generation=1, best=None, worst=None, stop=None)
+    run.batch(2, "i1", [{"code": "a = 1\n", "cost": 3.0}], reward=-3.0)
+    run.emit("generation", generation=2, best=3.0, worst=3.0, stop=None)
+    story = tell_run(run.path)
+    assert [each.best for each in story.generations] == [None, 3.0]
+    rows = figures.population(story).table.rows
+    assert [cell.value for cell in rows[-1][-2:]] == [3.0, 3.0]
+
+
+def test_the_guard_has_its_story(whole_run, read_page):
+    """What it refused, by which bound, and how far it narrowed σ stand on the page, as in the events."""
+    run = whole_run()
+    assert "The guard's decisions" not in read_page(run_page(tell_run(run.path))).tables
+    run.guard(0, valid=0.75, bound=0.25, refused=False, scale=1.0)
+    run.guard(1, valid=0.125, bound=0.25, refused=True, scale=0.5)
+    page = read_page(run_page(tell_run(run.path)))
+    rows = page.rows("The guard's decisions")
+    names = ("step", "valid", "bound", "refused", "scale of σ and α after it")
+    assert [tuple(row[name] for name in names) for row in rows] == [
+        (0.0, 0.75, 0.25, "held", 1.0), (1.0, 0.125, 0.25, "refused", 0.5),
+    ]  # fmt: skip
+    assert page.curve("valid") == ([0.0, 1.0], [0.75, 0.125])
+    assert "1 of 2 steps refused" in page.text
+    assert "The guard has narrowed it to 0.5 of its schedule" in page.text
 
 
 def test_a_run_that_has_just_begun(run_maker):
@@ -221,6 +324,10 @@ def test_the_skill_has_a_history(whole_run):
         {"kind": "asked", "operator": "i1", "generation": 0, "requests": 3},
         {"kind": "skill", "version": 1, "rejected": 1},
         {"kind": "completion", "id": "1", "text": "", "finish": "stop", "tokens": None},
+        {"kind": "generation", "generation": 1, "best": "low", "worst": None},
+        {"kind": "guard", "step": 1, "valid": 0.5, "refused": True},
+        {"kind": "textbook", "name": "a", "objectives": 3.0},
+        {"kind": "started", "fingerprint": "0", "references": [1.0]},
     ],
 )
 def test_an_edited_log_is_refused(run_maker, event):

@@ -1,0 +1,35 @@
+"""Events read one by one: what is not as this version writes it is refused with the event that shows it."""
+
+from collections.abc import Callable, Mapping
+
+from coevo.errors import RunError
+from coevo.records.event_log import Event
+
+Handlers = Mapping[str, Callable[[Event], None]]
+"""What takes the events of each kind."""
+
+_SHOWN = 120
+"""Characters of an event and of a reason that a message quotes."""
+
+
+def take(event: Event, handlers: Handlers) -> None:
+    """Hand an event to whatever takes its kind; other kinds are passed over.
+
+    Raises:
+        RunError: If it lacks what this version writes.
+    """
+    if (handler := handlers.get(event["kind"])) is None:
+        return
+    try:
+        handler(event)
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
+        reason = " ".join(str(error).split())[:_SHOWN]
+        raise RunError(
+            f"expected a {event['kind']} event as this version writes it, got {str(dict(event))[:_SHOWN]}: "
+            f"{type(error).__name__} {reason}; the log was edited, or another version wrote it"
+        ) from error
+
+
+def number(value: float | None) -> float | None:
+    """A number that an event may leave open, as a float."""
+    return None if value is None else float(value)
