@@ -7,9 +7,7 @@ the user names. All three go through the same functions. A root holds `problems/
 
 import hashlib
 import importlib.util
-import os
 import sys
-import tempfile
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -23,6 +21,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from coevo.errors import ContentError
 from coevo.interfaces import Problem
+from coevo.kernel_cache import compile_into, kernel_folder
 
 ENTRY_POINT_GROUP = "coevo.content"
 
@@ -157,14 +156,14 @@ class ProblemFolder:
     def load(self) -> Problem:
         """Import the folder's `problem.py`; trusted code, so never a candidate.
 
-        What its kernels compile to goes to `numba_cache`, if this process has not loaded Numba before. Beside the code
-        it would be found again after the folder has moved, and then fails: a kernel remembers its module's name.
+        What its kernels compile to goes to `kernel_cache`. Beside the code it would be found again after the folder has
+        moved, and then fails: a kernel remembers its module's name.
 
         Raises:
             ContentError: If it fails on import, or lacks a function that every problem has.
         """
-        if "numba" not in sys.modules and (compiled := numba_cache()) is not None:
-            os.environ.setdefault("NUMBA_CACHE_DIR", str(compiled))
+        if (compiled := self.kernel_cache()) is not None:
+            compile_into(compiled)
         module = load_module(self.path / "problem.py", package=True)
         missing = [name for name in PROBLEM_FUNCTIONS if not callable(getattr(module, name, None))]
         if missing:
@@ -174,6 +173,11 @@ class ProblemFolder:
             )
         return cast(Problem, module)
 
+    def kernel_cache(self) -> Path | None:
+        """The folder for its compiled kernels, which may call each other and those of `coevo.problemkit`; or None."""
+        shared = Path(__file__).resolve().parent / "problemkit"
+        return kernel_folder(self.path.name, [*self.path.glob("*.py"), *shared.glob("*.py")])
+
     def baselines(self) -> dict[str, str]:
         """Source of every heuristic file in `baselines/`, by name."""
         return {file.stem: read_text(file) for file in sorted((self.path / "baselines").glob("*.py"))}
@@ -181,18 +185,6 @@ class ProblemFolder:
     def sign(self) -> float:
         """+1 if the objective is minimised, −1 if maximised: cost = sign · objective. The one place of conversion."""
         return 1.0 if self.spec.sense == "min" else -1.0
-
-
-def numba_cache() -> Path | None:
-    """The user's folder for compiled problem code; None, hence compiling per sandbox, if it cannot be written to."""
-    base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    folder = base / "coevo" / "numba"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            return folder
-    except OSError:
-        return None
 
 
 def load_module(file: Path, *, package: bool = False) -> ModuleType:

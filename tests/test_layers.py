@@ -19,6 +19,7 @@ LAYERS = [
     {"noise", "sandbox", "problemkit", "codec"},
     {"prompt_files"},
     {"content"},
+    {"kernel_cache"},
     {"interfaces", "candidate", "block", "idioms", "errors"},
 ]
 MODULES = sorted(PACKAGE.rglob("*.py"))

@@ -11,7 +11,6 @@ from types import TracebackType
 from typing import IO, Self
 
 from coevo.authoring.findings import Finding, failed
-from coevo.content import numba_cache
 from coevo.evaluation.verdict import one_line
 from coevo.sandbox.wire import Channel, ChannelClosedError, DeadlineError
 
@@ -113,10 +112,8 @@ def _ending(pid: int) -> str:
 
 
 def _environment() -> dict[str, str]:
-    """This process's environment, with this coevo importable and compiled code where judges keep theirs."""
+    """This process's environment, with this coevo importable."""
     environment = dict(os.environ)
     roots = [str(Path(__file__).resolve().parents[2]), *filter(None, [environment.get("PYTHONPATH")])]
     environment["PYTHONPATH"] = os.pathsep.join(roots)
-    if (cache := numba_cache()) is not None:
-        environment["NUMBA_CACHE_DIR"] = str(cache)
     return environment

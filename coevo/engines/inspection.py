@@ -16,6 +16,7 @@ from coevo.engines.policy import GUIDED, Restore, WeightPolicy
 from coevo.engines.precision import Survival, survival
 from coevo.engines.scope import ROLES, Role, names_in_scope, roles
 from coevo.engines.storage import CODES, STORAGE, exact_storage
+from coevo.engines.tying import is_tied, own_names, tied_copies
 from coevo.errors import ModelError
 from coevo.interfaces import UpdateRule
 
@@ -170,8 +171,9 @@ def inspect_model(folder: ModelFolder, *, scope: str = "full", sigma: float, sub
         ConfigError: If the scope is not an expression or names nothing.
         ModelError: If the basis beside the model is damaged or fits another model.
     """
-    duplicate = stored_twice(folder)
-    tensors = {name: info for name, info in folder.tensors.items() if name != duplicate}
+    stored = {name: info.shape for name, info in folder.tensors.items()}
+    copies = tied_copies(stored, folder.config)
+    tensors = {name: folder.tensors[name] for name in own_names(stored, folder.config)}
     shapes = {name: info.shape for name, info in tensors.items()}
     guide = guide_facts(folder, shapes, is_needed=scope == GUIDED)
     names = names_in_scope(scope, shapes, guide.tensors if guide else ())
@@ -182,8 +184,8 @@ def inspect_model(folder: ModelFolder, *, scope: str = "full", sigma: float, sub
         served_by="lean decoder" if lean_shape(folder) is not None else "transformers",
         storage=folder.dtype,
         renderer=folder.card.renderer,
-        is_tied=_is_tied(folder),
-        duplicate=duplicate,
+        is_tied=is_tied(stored, folder.config),
+        duplicate=copies[0] if copies else None,
         scope=scope,
         moving_tensors=len(names),
         sigma=sigma,
@@ -224,16 +226,6 @@ def guide_facts(folder: ModelFolder, shapes: Mapping[str, tuple[int, ...]], *, i
         made_at=basis.origin.fingerprint,
         identity=f"{basis.identity:016x}",
     )
-
-
-def stored_twice(folder: ModelFolder) -> str | None:
-    """Name of the output head that a checkpoint of tied weights stores beside the embedding, or None."""
-    if not _is_tied(folder):
-        return None
-    by_role = roles({name: info.shape for name, info in folder.tensors.items()})
-    embeddings = {folder.tensors[name].shape for name, role in by_role.items() if role == "embedding"}
-    heads = [name for name, role in by_role.items() if role == "head" and folder.tensors[name].shape in embeddings]
-    return heads[0] if heads else None
 
 
 def memory_needs(storage: str, *, parameters: int, moving: int, subspaces: int = 1) -> tuple[MemoryNeed, ...]:
@@ -297,15 +289,6 @@ def _warnings(folder: ModelFolder, facts: tuple[RoleFacts, ...]) -> tuple[str, .
     if folder.config.get("auto_map"):
         lost.append("config.json asks for code from the model folder, which is never run: only built-in classes serve")
     return tuple(lost)
-
-
-def _is_tied(folder: ModelFolder) -> bool:
-    """What the configuration says, or else that there is no head of its own."""
-    text = _text_config(folder.config)
-    told = text.get("tie_word_embeddings", folder.config.get("tie_word_embeddings"))
-    if told is not None:
-        return bool(told)
-    return "head" not in roles({name: info.shape for name, info in folder.tensors.items()}).values()
 
 
 def _text_config(config: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -11,11 +11,12 @@ EGGROLL, arXiv:2511.16652 (low-rank members in one batch).
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from coevo.noise.compiled import compiled
 
 FloatArray = NDArray[np.float32]
 IntArray = NDArray[np.int64]
@@ -91,7 +92,7 @@ class Memory(NamedTuple):
 
 def _kernel(function: F) -> F:
     # Reordered and fused sums are fixed at compile time, so they stay deterministic; NaN and infinity keep their rules.
-    return cast(F, njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})(function))
+    return compiled(function, fastmath={"reassoc", "contract", "nsz"})
 
 
 @_kernel

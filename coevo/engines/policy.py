@@ -1,5 +1,6 @@
 """How an engine keeps and moves its weights: what the user chose, apart from the evolution strategy's own numbers."""
 
+import logging
 import re
 from typing import Literal
 
@@ -7,6 +8,8 @@ from pydantic import BaseModel, ConfigDict, field_validator, model_validator
 
 from coevo.errors import ConfigError
 from coevo.interfaces import UpdateRule
+
+_log = logging.getLogger(__name__)
 
 FROZEN = "none"
 """The scope of a model that does not move."""
@@ -62,4 +65,14 @@ def check_rank(rank: int, policy: WeightPolicy) -> None:
     if rank > 0 and policy.scope not in ("linear", FROZEN):
         raise ConfigError(
             f"noise of rank {rank} moves the matrices of the blocks: expected scope linear, got {policy.scope}"
+        )
+
+
+def warn_of_idle_rule(policy: WeightPolicy, served: str) -> None:
+    """Say that an update rule makes no difference to weights that are served in fp32: there is nothing to round."""
+    if served == "float32" and policy.update_rule != "master" and policy.scope != FROZEN:
+        _log.warning(
+            "the model is in float32, which takes every update unrounded: update rule %s has no effect; drop it, or "
+            "store the model in bfloat16",
+            policy.update_rule,
         )

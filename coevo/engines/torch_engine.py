@@ -9,7 +9,7 @@ from pathlib import Path
 
 from coevo.engines.llama_shape import SMALL_MODEL
 from coevo.engines.loading import inspect_folder
-from coevo.engines.policy import WeightPolicy, check_rank
+from coevo.engines.policy import WeightPolicy, check_rank, warn_of_idle_rule
 from coevo.engines.worker_engine import WorkerEngine
 from coevo.engines.worker_process import WorkerSpec
 
@@ -44,16 +44,18 @@ class TorchEngine(WorkerEngine):
         policy: WeightPolicy | None = None,
         rank: int = 0,
     ) -> None:
-        check_rank(rank, policy or WeightPolicy())
+        kept, folder = policy or WeightPolicy(), inspect_folder(model)
+        check_rank(rank, kept)
+        warn_of_idle_rule(kept, folder.dtype)
         if workers < 1:
             raise ValueError(f"workers must be at least 1, got {workers}")
-        is_small = inspect_folder(model).num_parameters < SMALL_MODEL and device in ("auto", "cpu")
+        is_small = folder.num_parameters < SMALL_MODEL and device in ("auto", "cpu")
         options = {
             "path": str(model.resolve()),
             "chat": chat,
             "device": device,
             "threads": 1 if is_small else len(os.sched_getaffinity(0)),
-            "policy": (policy or WeightPolicy()).model_dump(),
+            "policy": kept.model_dump(),
             "rank": rank,
         }
         spec = WorkerSpec("coevo.engines.torch_worker", options, model.resolve(), is_single_threaded=is_small)

@@ -1,29 +1,21 @@
 """Whether a problem's Numba code is in the cache already, so that a user is told before the first use compiles it."""
 
 import hashlib
-import sys
 from pathlib import Path
-
-import coevo.problemkit
 
 
 class CompiledMark:
-    """A file in the cache folder whose name depends on everything that makes Numba compile again.
+    """A file in the folder for the kernels of one state of a problem's code, one for each kind of processor.
 
     Args:
-        cache: Numba's cache folder.
-        problem: The problem's folder.
+        cache: The folder; created if need be.
     """
 
-    def __init__(self, cache: Path, problem: Path):
+    def __init__(self, cache: Path):
         from llvmlite.binding import get_host_cpu_name  # as heavy as Numba, which is loaded already
-        from numba import __version__
 
-        digest = hashlib.sha256(f"{__version__} {sys.version} {get_host_cpu_name()}".encode())
-        for file in [*_sources(problem), *_sources(Path(coevo.problemkit.__file__).parent)]:
-            status = file.stat()
-            digest.update(f"{file} {status.st_mtime_ns} {status.st_size}".encode())
-        self._file = cache / f"{problem.name}-{digest.hexdigest()[:16]}.compiled"
+        cache.mkdir(parents=True, exist_ok=True)
+        self._file = cache / f"{hashlib.sha256(get_host_cpu_name().encode()).hexdigest()[:16]}.compiled"
 
     def is_set(self) -> bool:
         """Whether a warm-up with this code has been through."""
@@ -32,7 +24,3 @@ class CompiledMark:
     def set(self) -> None:
         """Say that one has."""
         self._file.touch()
-
-
-def _sources(folder: Path) -> list[Path]:
-    return sorted(folder.glob("*.py"))

@@ -145,7 +145,7 @@ class Judge:
 
     def _fill_numba_cache(self, cache: Path, baseline: str) -> None:
         """Compile the problem's code into the shared cache; the first judge does, the others wait and read."""
-        mark = CompiledMark(cache, self._folder.path)
+        mark = CompiledMark(cache)
         with (cache / "lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             if not mark.is_set():

@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Self
 
 from coevo.candidate import Evaluation
-from coevo.content import ProblemFolder, numba_cache
+from coevo.content import ProblemFolder
 from coevo.errors import CoevoError, ConfigError
 from coevo.evaluation.fresh_seeds import parse_split
 from coevo.evaluation.judge_process import Brief, JudgeDiedError, JudgeProcess
@@ -107,7 +107,7 @@ class EvaluationPool:
         self._dockets: dict[tuple[str, str], _Docket] = {}
         self._lock = threading.Lock()
         self._is_closed = False
-        brief = Brief(problem, None if unsafe else find_bwrap(), numba_cache(), extra)
+        brief = Brief(problem, None if unsafe else find_bwrap(), problem.kernel_cache(), extra)
         self._judges = [JudgeProcess(brief) for _ in range(workers)]
         self._threads: list[threading.Thread] = []
         try:

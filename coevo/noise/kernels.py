@@ -171,7 +171,7 @@ def add_directions(moved: Plain, plain_field: Plain, plain_rounding: Plain) -> N
     """Move weights along a sum of directions.
 
     moved := round(fl(moved + Σₖ fl(coefficientₖ · εₖ))), the sum in fp32, from 0, in the order given, over the
-    directions whose subspace holds the element; an element that none of them holds stays as it is.
+    directions whose subspace holds the element; an element whose sum is zero, of either sign, stays as it is.
     """
     weights, field, rounding, room = Elements(*moved), named(plain_field), Rounding(*plain_rounding), scratch()
     chunk = chunk_at(field.grid, 0, 0)
@@ -183,6 +183,8 @@ def add_directions(moved: Plain, plain_field: Plain, plain_rounding: Plain) -> N
                 sum_by_element(delta, room, field, chunk)
             else:
                 sum_together(delta, room, field, chunk, subspace)
+            for i in range(chunk.length):
+                delta[i] = NOTHING if delta[i] == np.float32(0.0) else delta[i]
             if rounding.is_random:
                 lanes = fill_lanes(room.words, rounding.key, field.grid.tensor, chunk.position, chunk.length)
                 shift_at_random(weights, start, delta, lanes)
@@ -207,12 +209,11 @@ def sum_together(delta: Floats, room: Scratch, field: Field, chunk: Chunk, subsp
 
 @kernel
 def sum_by_element(delta: Floats, room: Scratch, field: Field, chunk: Chunk) -> None:
-    """delta[i] := the sum over the directions of element i's subspace; nothing where there is none."""
+    """delta[i] := the sum over the directions of element i's subspace."""
     noise, epsilon, last = field.noise, room.epsilon[: chunk.length], -1
     subspaces = room.subspaces[: chunk.length]
     fill_subspaces(subspaces, room.words, field.cut, field.grid.tensor, chunk)
-    for i in range(chunk.length):
-        delta[i] = np.float32(0.0) if noise.is_moved[subspaces[i]] else NOTHING
+    delta[:] = 0.0
     for k in range(noise.keys.shape[0]):
         if last < 0 or noise.keys[k] != noise.keys[last]:
             fill_epsilon(epsilon, room.words, field, k, chunk)

@@ -132,7 +132,8 @@ def updated(
         total = np.where(where == subspace, total + product, total)
     if basis is not None:
         total = guided(block, basis, update)
-    moved = np.where(np.isin(where, whose), exact + total, exact)
+    # Zero is not added: it would turn -0.0 into +0.0.
+    moved = np.where(np.isin(where, whose) & (total != 0), exact + total, exact)
     if rule != "stochastic" or weights.dtype == np.float32:
         return round_to(moved, weights.dtype)
     random = random_bits(block, rounding_key(update.run_key, update.step)).astype(np.uint64)

@@ -75,11 +75,18 @@ def hash_of(key, index):
 
 
 @triton.jit
-def subspace_of_tile(key, tensor, count, tile):
-    """Subspace of one tile: its hash times the number of subspaces, over 2⁶⁴."""
-    word = hash_of(mix(key ^ mix(tensor)), tile)
-    low = ((word & 0xFFFFFFFF) * count) >> 32
-    return (((word >> 32) * count + low) >> 32).to(tl.int32)
+def subspace_of_tile(key, tensor, count, first):
+    """The subspace of the tile that holds an element: its hash times the number of subspaces, over 2⁶⁴."""
+    word = hash_of(mix(unsigned(key) ^ mix(tensor)), first >> 12)
+    low = ((word & 0xFFFFFFFF) * unsigned(count)) >> 32
+    return (((word >> 32) * unsigned(count) + low) >> 32).to(tl.int32)
+
+
+@triton.jit
+def subspaces_by_element(key, tensor, count, first, COUNTERS: tl.constexpr):
+    """The subspace of each element: its lane times the number of subspaces, over 2¹⁶."""
+    lanes = random_bits(unsigned(key), tensor, first, COUNTERS)
+    return ((lanes.to(tl.uint64) * unsigned(count)) >> 16).to(tl.int32)
 
 
 @triton.jit
@@ -136,7 +143,7 @@ def write_member(
     name = unsigned(tensor)
     is_mine = True
     if UNIT == BY_TILE:
-        is_mine = subspace_of_tile(unsigned(cut_key), name, unsigned(count), first >> 12) == subspace
+        is_mine = subspace_of_tile(cut_key, name, count, first) == subspace
     if is_mine:
         exact = load(base, row * base_stride + columns, inside, BASE)
         epsilon = epsilon_at(
@@ -144,8 +151,7 @@ def write_member(
         )
         moved = exact + epsilon * scale
         if UNIT == BY_ELEMENT:
-            lanes = random_bits(unsigned(cut_key), name, first, COUNTERS)
-            whose = ((lanes.to(tl.uint64) * unsigned(count)) >> 16).to(tl.int32)
+            whose = subspaces_by_element(cut_key, name, count, first, COUNTERS)
             moved = tl.where(whose == subspace, moved, exact)
         store(out, row * out_stride + columns, inside, moved, 0, OUT, False)
     elif not KEEPS:
@@ -168,13 +174,12 @@ def add_directions(
     mine = 0
     is_any = True
     if UNIT == BY_TILE:
-        mine = subspace_of_tile(unsigned(cut_key), name, unsigned(count), first >> 12)
+        mine = subspace_of_tile(cut_key, name, count, first)
         is_any = tl.load(is_moved + mine) != 0
     if is_any:
         whose = tl.zeros([8 * COUNTERS], tl.int32)
         if UNIT == BY_ELEMENT:
-            lanes = random_bits(unsigned(cut_key), name, first, COUNTERS)
-            whose = ((lanes.to(tl.uint64) * unsigned(count)) >> 16).to(tl.int32)
+            whose = subspaces_by_element(cut_key, name, count, first, COUNTERS)
         total = tl.zeros([8 * COUNTERS], tl.float32)
         for k in range(directions):
             subspace = tl.load(subspaces + k)
@@ -185,9 +190,8 @@ def add_directions(
                 moved = total + epsilon * tl.load(coefficients + k)
                 total = tl.where(whose == subspace, moved, total) if UNIT == BY_ELEMENT else moved
         exact = load(weights, row * stride + columns, inside, KIND)
-        moved = exact + total
-        if UNIT == BY_ELEMENT:
-            moved = tl.where(tl.load(is_moved + whose) != 0, moved, exact)
+        # Zero is not added: it would turn -0.0 into +0.0.
+        moved = tl.where(total != 0, exact + total, exact)
         carry = tl.zeros([8 * COUNTERS], tl.uint32)
         if IS_RANDOM:
             carry = random_bits(unsigned(rounding), name, first, COUNTERS)

@@ -21,8 +21,8 @@ def apply_update(
 
     The sum starts at 0 and runs in fp32 in the order given over the directions whose subspace holds the element, every
     product and sum rounded once; then one fp32 addition to the weights, and one rounding to their type. An element that
-    no direction holds keeps its bits. Guided noise is summed over the directions before it is made, see
-    `coevo.noise.guided`.
+    no direction holds, or whose sum is zero, keeps its bits: -0.0 stays -0.0. Guided noise is summed over the
+    directions before it is made, see `coevo.noise.guided`.
 
     Args:
         weights: float32, uint16 (the bits of bfloat16) or float16 of shape (block.rows, block.cols), changed in place.

@@ -23,9 +23,9 @@ def run(script, folder, **variables):
 
 @pytest.mark.slow
 def test_interpreted_triton_has_the_bits_of_the_compiled_kernels(tmp_path):
-    """P15, P28: members, updates and fingerprints of every type, cut and layout agree bit by bit."""
+    """P15, P28: members, updates, updates of zero and fingerprints of every type, cut and layout agree bit by bit."""
     lines = run("triton_interpreted.py", tmp_path, TRITON_INTERPRET="1")
-    assert len(lines) == 3 * 14 + 2 * 3 + 1
+    assert len(lines) == 4 * 14 + 2 * 3 + 1
     assert [line for line in lines if not line.endswith(": True")] == []
 
 

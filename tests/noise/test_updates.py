@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from coevo import noise
 from coevo.interfaces import Partition, Update
 from coevo.noise import oracle
+from coevo.noise.basis import Basis
 
 RULES = [
     (np.float32, "master"),
@@ -74,6 +75,15 @@ def test_an_update_without_directions_changes_nothing(weights, whole):
     assert updated(before, block, Update(1, 0, (), ()), "stochastic").tobytes() == before.tobytes()
 
 
+def through(implementation, weights, block, update, rule, basis=None):
+    """An updated copy of weights, by the kernels or by the oracle."""
+    if implementation is oracle:
+        return oracle.updated(weights, block, update, rule, basis)
+    moved = weights.copy()
+    noise.apply_update(moved, block, update, rule, basis=basis)
+    return moved
+
+
 @pytest.mark.parametrize("unit", ["element", "tile"])
 @pytest.mark.parametrize(("dtype", "rule"), RULES)
 def test_what_no_direction_holds_keeps_its_bits(weights, whole, unit, dtype, rule):
@@ -88,6 +98,47 @@ def test_what_no_direction_holds_keeps_its_bits(weights, whole, unit, dtype, rul
     assert idle.any()
     assert not moved[idle].any()
     assert moved[~idle].mean() > 0.5
+
+
+@pytest.mark.parametrize("rank", [0, 2])
+@pytest.mark.parametrize("unit", ["element", "tile", None])
+@pytest.mark.parametrize(("dtype", "rule"), RULES)
+@pytest.mark.parametrize("implementation", [noise, oracle])
+def test_what_is_moved_by_nothing_keeps_its_bits(weights, whole, implementation, dtype, rule, unit, rank):
+    """Coefficients of 0, of either sign, and coefficients that cancel: -0.0 stays -0.0, as does every other number."""
+    block, partition = whole("w", 12, 4096), unit and Partition(3, unit)
+    before = weights(block, dtype)
+    before[:, ::5] = 0x8000 if dtype == np.uint16 else -0.0
+    before[np.isnan(oracle.to_fp32(before))] = 0
+    subspaces = (0, 1, 1, 2) if unit else ()
+    still = Update(7, 1, (0, 1, 1, 2), (0.0, 0.25, -0.25, -0.0), partition, subspaces, rank)
+    assert through(implementation, before, block, still, rule).tobytes() == before.tobytes()
+    moving = replace(still, coefficients=(0.3, 0.25, -0.25, -0.0))
+    after = through(implementation, before, block, moving, rule)
+    bits = "u2" if before.itemsize == 2 else "u4"
+    changed = after.view(bits) != before.view(bits)
+    holds = oracle.subspaces(block, 7, 1, partition) == 0
+    assert not changed[~holds].any()
+    assert changed[holds].mean() > 0.3
+
+
+@pytest.mark.parametrize(("dtype", "rule"), RULES)
+@pytest.mark.parametrize("implementation", [noise, oracle])
+def test_what_a_basis_does_not_reach_keeps_its_bits(weights, whole, make_basis, implementation, dtype, rule):
+    """An element whose guided noise is zero is not moved, whatever the coefficients."""
+    block = whole("w", 6, 512)
+    basis = make_basis({"w": (6, 512)})
+    part = basis.parts["w"]
+    right = part.right.copy()
+    right[:, ::2] = 0
+    basis = Basis.of({"w": part._replace(right=right)}, basis.mixing, basis.origin)
+    before = weights(block, dtype)
+    before[:, ::4] = 0x8000 if dtype == np.uint16 else -0.0
+    before[np.isnan(oracle.to_fp32(before))] = 0
+    update = Update(7, 1, (0, 1), (0.5, 0.25), basis=basis.identity)
+    after = through(implementation, before, block, update, rule, basis)
+    assert after[:, ::2].tobytes() == before[:, ::2].tobytes()
+    assert after[:, 1::2].tobytes() != before[:, 1::2].tobytes()
 
 
 def test_small_steps_survive_stochastic_rounding_and_not_the_nearest(whole):

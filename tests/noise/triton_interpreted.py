@@ -5,6 +5,7 @@ Prints one line per comparison: what was compared, and whether every bit agreed.
 
 import sys
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import torch
@@ -71,6 +72,9 @@ def compare(kind, dtype, place, block, rank, partition):
     subspaces = (0, 1, 1) if cut else ()
     update = Update(2**64 - 5, 2, (4, 4, 1), (0.1, -0.2, 3e-5), cut, subspaces, rank)
     rule = "stochastic" if kind == "bfloat16" else "nearest"
+    still = replace(update, coefficients=(0.1, -0.1, -0.0))
+    triton_kernels.apply_update(tensor, block, replace(still, subspaces=(1, 1, 0) if cut else ()), rule)
+    report(f"standstill {label}:", on_host(tensor) == values.tobytes())
     noise.apply_update(values, block, update, rule)
     triton_kernels.apply_update(tensor, block, update, rule)
     report(f"update {label}:", on_host(tensor) == values.tobytes())

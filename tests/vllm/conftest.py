@@ -119,7 +119,6 @@ def serve_in_vllm(vllm_python: str, tmp_path_factory: pytest.TempPathFactory) ->
         policy = WeightPolicy(scope="linear" if rank else "full", update_rule=rule)
         spec = {
             "path": str(path),
-            "root": str(ROOT),
             "export": str(folder / "export"),
             "sigma": SIGMA,
             "updates": [wire.pack_update(update) for update in (low_rank_updates(rank) if rank else UPDATES)],
@@ -129,7 +128,7 @@ def serve_in_vllm(vllm_python: str, tmp_path_factory: pytest.TempPathFactory) ->
         (folder / "spec.json").write_text(json.dumps(spec))
         script = Path(__file__).with_name("inside_adapters.py" if rank else "inside.py")
         command = [vllm_python, str(script), folder / "spec.json", folder / "facts.json"]
-        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        environment = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'tests' / 'support'}"}
         with (folder / "log").open("w") as log:
             code = subprocess.run(command, env=environment, stdout=log, stderr=log, timeout=550).returncode
         assert code == 0, (folder / "log").read_text()[-4000:]

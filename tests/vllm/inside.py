@@ -3,18 +3,13 @@
 Usage: inside.py SPEC FACTS, both JSON files.
 """
 
-import json
-import os
-import sys
 from pathlib import Path
 
+from inside_vllm import LONG, describe, run
+
 from coevo.engines import wire
-from coevo.engines.policy import WeightPolicy
-from coevo.engines.vllm.config import VllmOptions
 from coevo.errors import ModelError
 from coevo.interfaces import Member, Request, Sampling
-
-LONG = "n = 5\n" * 60
 
 
 def ask(model, member, text=LONG):
@@ -27,17 +22,6 @@ def ask(model, member, text=LONG):
     del model._llm.generate
     (output,) = seen[0]
     return describe(output)
-
-
-def describe(output):
-    """Tokens, log-probabilities and cached prompt tokens of one output."""
-    (answer,) = output.outputs
-    tables = zip(answer.token_ids, answer.logprobs, strict=True)
-    return {
-        "tokens": list(answer.token_ids),
-        "logprobs": [table[token].logprob for token, table in tables],
-        "cached": output.num_cached_tokens,
-    }
 
 
 def movement(model, look, member):
@@ -104,22 +88,14 @@ def names(model):
     return [name for name in vars(WeightsExtension) if not name.startswith("__")]
 
 
-def main(spec, facts):
-    """Serve the model, look at everything once, and write it down."""
-    options = VllmOptions.model_validate(spec["options"])
-    os.environ.update(options.environment())
-    os.environ["PYTHONPATH"] = spec["root"]
-    from coevo.engines.vllm.start import make_look
-    from coevo.engines.vllm.worker import serve_model
-
-    policy = WeightPolicy.model_validate(spec["policy"])
-    model = serve_model(Path(spec["path"]), chat=False, options=options, policy=policy)
+def look_at(model, look, spec):
+    """Everything once; the model has moved in the end."""
     members = [Member(77, 0, direction, 1, spec["sigma"]) for direction in range(20)]
     loud = Member(77, 0, 0, 1, 0.5)
     found = {
         "names": names(model),
         "fingerprint": model.fingerprint(),
-        "movement": movement(model, make_look(model._llm), loud),
+        "movement": movement(model, look, loud),
         "caching": caching(model, members[:2]),
         "refusals": refusals(model, spec["updates"][0]),
         "member": ask(model, members[0], "n = 5"),
@@ -139,8 +115,8 @@ def main(spec, facts):
     model.export(Path(spec["export"]))
     found["owned twice"] = sum(not placed.is_owned for blocks in model._shards.ranks for placed in blocks)
     found["parameters"] = model._shards.parameters
-    facts.write_text(json.dumps(found))
+    return found
 
 
 if __name__ == "__main__":
-    main(json.loads(Path(sys.argv[1]).read_text()), Path(sys.argv[2]))
+    run(look_at)

@@ -3,18 +3,14 @@
 Usage: inside_adapters.py SPEC FACTS, both JSON files.
 """
 
-import json
 import os
-import sys
 import tempfile
 from dataclasses import replace
 from pathlib import Path
 
-from inside import LONG, describe
+from inside_vllm import LONG, describe, run
 
 from coevo.engines import wire
-from coevo.engines.policy import WeightPolicy
-from coevo.engines.vllm.config import VllmOptions
 from coevo.interfaces import Member, Request, Sampling
 
 SHORT = "n = 5"
@@ -71,17 +67,9 @@ def leftovers():
     return [str(found) for folder in folders for found in folder.glob(f"coevo-adapter-{os.getpid()}-*")]
 
 
-def main(spec, facts):
-    """Serve the model, look at everything once, and write it down."""
-    options = VllmOptions.model_validate(spec["options"])
-    os.environ.update(options.environment())
-    os.environ["PYTHONPATH"] = spec["root"]
-    from coevo.engines.vllm.start import make_look
-    from coevo.engines.vllm.worker import serve_model
-
-    policy = WeightPolicy.model_validate(spec["policy"])
-    model = serve_model(Path(spec["path"]), chat=False, options=options, policy=policy)
-    look, rank = make_look(model._llm), spec["options"]["rank"]
+def look_at(model, look, spec):
+    """Everything once; the model has moved in the end."""
+    rank = spec["options"]["rank"]
     members = [Member(77, 0, direction, 1, spec["sigma"], rank=rank) for direction in range(5)]
     mirrored = replace(members[0], sign=-1)
     small = replace(members[0], sigma=SMALL)
@@ -111,8 +99,8 @@ def main(spec, facts):
     found["leftovers"] = leftovers()
     model.export(Path(spec["export"]))
     found["in the end"] = [ask(model, [None]), without_a_spare_slot(model, members)]
-    facts.write_text(json.dumps(found))
+    return found
 
 
 if __name__ == "__main__":
-    main(json.loads(Path(sys.argv[1]).read_text()), Path(sys.argv[2]))
+    run(look_at)

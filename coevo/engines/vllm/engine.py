@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 from coevo.engines.loading import inspect_folder
-from coevo.engines.policy import WeightPolicy, check_rank
+from coevo.engines.policy import WeightPolicy, check_rank, warn_of_idle_rule
 from coevo.engines.vllm.config import VllmOptions, require_supported
 from coevo.engines.worker_engine import WorkerEngine
 from coevo.engines.worker_process import WorkerSpec
@@ -50,11 +50,13 @@ class VllmEngine(WorkerEngine):
         rank: int | None = None,
         members: int | None = None,
     ) -> None:
-        require_supported(inspect_folder(model))
+        folder = inspect_folder(model)
+        require_supported(folder)
         named = {name: value for name, value in (("rank", rank), ("members", members)) if value is not None}
         chosen = VllmOptions.model_validate({**(options or VllmOptions()).model_dump(), **named})
         kept = policy or WeightPolicy()
         check_rank(chosen.rank, kept)
+        warn_of_idle_rule(kept, folder.dtype)
         values = {
             "path": str(model.resolve()),
             "chat": chat,

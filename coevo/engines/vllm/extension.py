@@ -29,10 +29,11 @@ from coevo.engines.loading import ModelFolder, inspect_folder
 from coevo.engines.policy import WeightPolicy
 from coevo.engines.storage import STORAGE, to_storage
 from coevo.engines.torch_cells import block_cells, storage_name
+from coevo.engines.tying import own_names
 from coevo.engines.vllm import map as vllm_map
 from coevo.engines.vllm.config import require_plain
 from coevo.engines.vllm.live import keep_weights_live, require_live, without_adapters
-from coevo.engines.vllm.map import Placed, tied_names
+from coevo.engines.vllm.map import Placed
 from coevo.engines.vllm.probe import read_map, served_parameters
 from coevo.engines.weights import Weights
 from coevo.errors import CoevoError
@@ -161,12 +162,11 @@ class WeightsExtension:
 
 def _weights_of(folder: ModelFolder, config: Any) -> dict[str, TensorInfo]:
     """The checkpoint tensors that have weights of their own."""
-    tensors = folder.tensors
-    is_tied = bool(
-        getattr(config.get_text_config(), "tie_word_embeddings", False) or getattr(config, "tie_word_embeddings", False)
-    )
-    spare = tied_names({name: info.shape for name, info in tensors.items()}, is_tied=is_tied)
-    return {name: info for name, info in tensors.items() if name not in spare}
+    # Where the file is silent, its class decides what vLLM has built.
+    silent = getattr(config.get_text_config(), "tie_word_embeddings", None)
+    shapes = {name: info.shape for name, info in folder.tensors.items()}
+    names = own_names(shapes, {"tie_word_embeddings": silent} | dict(folder.config))
+    return {name: folder.tensors[name] for name in names}
 
 
 def _served(shard: Shard, placed: Placed) -> Tensor:

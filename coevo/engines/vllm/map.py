@@ -181,18 +181,6 @@ def unpack(values: Mapping[str, Any]) -> Placed:
     return Placed(**{**values, "block": block})
 
 
-def tied_names(shapes: Mapping[str, Shape], *, is_tied: bool) -> set[str]:
-    """Names of the checkpoint that are no weights of their own: a stored copy of tied embeddings, position tables.
-
-    Args:
-        shapes: Shape of every checkpoint tensor.
-        is_tied: Whether the model's output head is its embedding.
-    """
-    spare = {name for name in shapes if name.endswith("rotary_emb.inv_freq")}
-    heads = {name for name in shapes if is_tied and name.rpartition("lm_head.weight")[1:] == ("lm_head.weight", "")}
-    return spare | {head for head in heads if any(shapes[head] == shapes[name] for name in shapes.keys() - heads)}
-
-
 def _runs(follows: NDArray[np.bool_], count: int) -> Iterator[tuple[int, int]]:
     """Half-open ranges of indices in which each one follows the one before."""
     if count == 0:

@@ -14,7 +14,6 @@ from coevo.engines.vllm.map import (
     merge_rows,
     merge_vector,
     pack,
-    tied_names,
     unpack,
 )
 from coevo.errors import ModelError
@@ -199,11 +198,3 @@ def test_placed_blocks_cross_process_borders():
     values = pack(placed)
     values["block"]["shape"] = list(values["block"]["shape"])
     assert unpack(values) == placed
-
-
-def test_a_tied_head_is_its_embedding():
-    """P12, P13: a stored copy of tied embeddings is no tensor of its own; an untied head, or one that is alone, is."""
-    shapes = {"model.embed_tokens.weight": (8, 4), "lm_head.weight": (8, 4), "model.layers.0.rotary_emb.inv_freq": (2,)}
-    assert tied_names(shapes, is_tied=True) == {"lm_head.weight", "model.layers.0.rotary_emb.inv_freq"}
-    assert tied_names(shapes, is_tied=False) == {"model.layers.0.rotary_emb.inv_freq"}
-    assert tied_names({"lm_head.weight": (8, 4)}, is_tied=True) == set()
