@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from coevo.errors import escaped
+
 if TYPE_CHECKING:
     from coevo.experiments.bench import Request
     from coevo.experiments.cells import Cell
@@ -49,7 +51,7 @@ def bench(
         jobs=jobs or len(os.sched_getaffinity(0)),
         only=tuple(only or ()),
         rerun=tuple(rerun or ()),
-        command=_command(grid, out, model, jobs),
+        command=_command(grid, out, model),
     )
     if dry_run:
         _list(request, as_json=json)
@@ -63,9 +65,9 @@ def bench(
     _conclude(request, rows, as_json=json)
 
 
-def _command(grid: str, out: Path | None, model: str | None, jobs: int | None) -> str:
-    """The command with what decides the numbers, as the page states it."""
-    flags = {"--out": out, "--model": model, "--jobs": jobs}
+def _command(grid: str, out: Path | None, model: str | None) -> str:
+    """The command with what decides the numbers, as the page states it; cells at a time may differ between calls."""
+    flags = {"--out": out, "--model": model}
     given = [part for name, value in flags.items() if value is not None for part in (name, str(value))]
     return shlex.join(["coevo", "bench", grid, *given])
 
@@ -73,12 +75,13 @@ def _command(grid: str, out: Path | None, model: str | None, jobs: int | None) -
 def _list(request: "Request", *, as_json: bool) -> None:
     import json
 
-    from coevo.experiments.cell_folder import CellFolder, select
+    from coevo.experiments.bench import state_of
+    from coevo.experiments.cell_folder import select
     from coevo.experiments.cells import lay_out
     from coevo.experiments.grid import read_grid
 
     cells = select(lay_out(read_grid(request.file, model=request.model)).cells, request.only, "--only")
-    states = {cell.name: CellFolder(request.out, cell).state() for cell in cells}
+    states = {cell.name: state_of(request.out, cell) for cell in cells}
     total = sum(cell.config.budget for cell in cells)
     if as_json:
         typer.echo(json.dumps({"out": str(request.out), "completions": total, "cells": states}))
@@ -99,7 +102,7 @@ def _check(out: Path, *, as_json: bool) -> None:
         typer.echo(json.dumps({"out": str(out), **asdict(found)}))
     else:
         for line in found.differences:
-            typer.echo(line)
+            typer.echo(escaped(line))
         whole = "every number follows" if not found.differences else f"{len(found.differences)} differences"
         typer.echo(f"{out}: {whole}; {found.traced} of {found.cells} finished cells traced to their events")
     if found.differences:
@@ -120,7 +123,7 @@ def _conclude(request: "Request", rows: "Sequence[Row]", *, as_json: bool) -> No
         done = sum(row.state == "done" for row in rows)
         typer.echo(f"{done} of {len(rows)} cells done; table: {request.out / PAGE}")
     for row in failed:
-        typer.echo(f"coevo: cell {row.cell} failed: {row.detail}", err=True)
+        typer.echo(f"coevo: cell {row.cell} failed: {escaped(row.detail)}", err=True)
     if failed:
         raise typer.Exit(1)
 
@@ -149,7 +152,8 @@ def _following() -> "Iterator[Callable[[Sequence[Cell]], Report]]":
                 if name in running:
                     bars.remove_task(running.pop(name))
                 bars.advance(whole)
-                console.print(f"{name}  {news.state}  {news.detail}".rstrip(), markup=False, soft_wrap=True)
+                detail = escaped(news.detail)
+                console.print(f"{name}  {news.state}  {detail}".rstrip(), markup=False, soft_wrap=True)
 
             return report
 

@@ -1,7 +1,7 @@
 """`coevo probe`: what a model learns from fixed parents, measured before and after."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -95,19 +95,16 @@ def probe(
         "alpha": alpha, "alpha_rule": alpha_rule, "antithetic": antithetic, "subspaces": subspaces,
         "subspace_unit": subspace_unit, "z_scores": z_scores, "rank": rank,
     }  # fmt: skip
-    values = _present(given) | {"evolution_strategy": _present(strategy), "weights": _present(weights)}
 
     from coevo.cli.probe_report import following_probe, print_probe
+    from coevo.cli.summary import present
     from coevo.experiments.probe_config import make_probe_config
     from coevo.experiments.probe_running import run_probe
 
-    config = make_probe_config(values)
+    tables = {"evolution_strategy": present(strategy), "weights": present(weights)}
+    config = make_probe_config(present(given) | tables)
     for warning in config.evolution_strategy.warnings():
         typer.echo(f"coevo: {warning}", err=True)
     with following_probe(config) as listener:
         result = run_probe(config, runs_dir=runs_dir, listeners=(listener,))
     print_probe(result, as_json=json)
-
-
-def _present(values: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in values.items() if value is not None}

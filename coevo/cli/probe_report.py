@@ -37,8 +37,8 @@ def line_of(event: Event, steps: int) -> str | None:
     """What an event is worth saying, on one line; None for most."""
     if event["kind"] == "batch":
         return (
-            f"step {event['step'] + 1}/{steps} · members' reward {event['reward']:+.3f} · "
-            f"valid {percent(event['valid'])} · distinct {event['distinct']} of {event['children']}"
+            f"step {event['generation']}/{steps} · members' reward {event['reward']:+.3f} · "
+            f"valid {percent(event['valid'] / event['children'])} · distinct {event['distinct']} of {event['children']}"
         )
     if event["kind"] == "guard" and event["refused"]:
         return (

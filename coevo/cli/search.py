@@ -135,13 +135,15 @@ def search(
         "alpha": alpha, "alpha_rule": alpha_rule, "antithetic": antithetic,
         "subspaces": subspaces, "subspace_unit": subspace_unit, "z_scores": z_scores, "rank": rank,
     }  # fmt: skip
-    tables = {"evolution_strategy": _present(strategy), "weights": _present(weights)}
-    values = _merge(_read_config(config), _present(given), tables)
+
+    from coevo.cli.summary import present, print_dry_run, print_result
+
+    tables = {"evolution_strategy": present(strategy), "weights": present(weights)}
+    values = _merge(_read_config(config), present(given), tables)
     if budget is None and recipe is None:
         values.setdefault("budget", 200)
 
     from coevo.cli.live import following
-    from coevo.cli.summary import print_dry_run, print_result
     from coevo.searching.api import run_search
     from coevo.searching.config import make_config
 
@@ -154,10 +156,6 @@ def search(
     with following(resolved) as listener:
         result = run_search(resolved, runs_dir=runs_dir, listeners=(listener,))
     print_result(result, as_json=json)
-
-
-def _present(values: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in values.items() if value is not None}
 
 
 def _merge(file: dict[str, Any], given: dict[str, Any], tables: dict[str, dict[str, Any]]) -> dict[str, Any]:

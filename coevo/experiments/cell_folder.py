@@ -4,12 +4,14 @@ The newest run in it is the one that counts; a run that was redone stays beside 
 """
 
 import json
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
 from coevo.errors import ConfigError, RunError
 from coevo.experiments.cells import Cell
+from coevo.experiments.flattening import dotted
 from coevo.experiments.rows import Row, State, numbers_of
 from coevo.experiments.run_summary import summarise
 from coevo.records.files import write_json
@@ -61,6 +63,11 @@ class CellFolder:
         result = load_run(run).result
         return "done" if result is not None and result.status in FINAL else "unfinished"
 
+    def is_stale(self) -> bool:
+        """Whether the run that counts has another budget than the cell."""
+        run = self.run()
+        return run is not None and config_of(run).budget != self.cell.config.budget
+
     def check_config(self, expected: SearchConfig) -> None:
         """Refuse a run that is not the search the grid asks for now.
 
@@ -84,23 +91,36 @@ class CellFolder:
         Raises:
             RunError: If its run cannot be read, or its result is not what its events say.
         """
-        cell, state = self.cell, self.state()
-        head: dict[str, Any] = {"problem": cell.problem, "budget": cell.budget, "arm": cell.arm, "seed": cell.seed}
-        run = self.run()
-        if state != "done" or run is None:
-            return Row(**head, state=state, detail=self.failure())
-        return Row(**head, state=state, **numbers_of(summarise(run)))
+        state, run = self.state(), self.run()
+        row = self.without_numbers(state, self.failure())
+        return row if state != "done" or run is None else replace(row, **numbers_of(summarise(run)))
+
+    def without_numbers(self, state: State, detail: str = "") -> Row:
+        """A row that says nothing but how far the cell is, and why."""
+        return Row(self.cell.problem, self.cell.budget, self.cell.arm, self.cell.seed, state, detail)
 
 
 def flat(config: SearchConfig) -> dict[str, Any]:
     """Every value of a configuration by its dotted name."""
-    values: dict[str, Any] = {}
-    for name, value in config.model_dump(mode="json").items():
-        if isinstance(value, dict):
-            values |= {f"{name}.{key}": inner for key, inner in value.items()}
-        else:
-            values[name] = value
-    return values
+    return dotted(config.model_dump(mode="json"))
+
+
+def donor_of(out: Path, cell: Cell) -> CellFolder:
+    """The folder of the cell that decides this one's budget."""
+    return CellFolder(out, Cell(cell.problem, cell.budget, cell.matches, cell.seed, cell.config))
+
+
+def skill_completions(out: Path, cell: Cell) -> int:
+    """What the cell that decides this one's budget was charged for skills.
+
+    Raises:
+        RunError: If that cell is not done.
+    """
+    other = donor_of(out, cell)
+    run = other.run()
+    if run is None or other.state() != "done" or (result := load_run(run).result) is None:
+        raise RunError(f"expected the cell {cell.measured_by} to be done first, it is {other.state()}; run it")
+    return result.budget.skill
 
 
 def select(cells: tuple[Cell, ...], patterns: tuple[str, ...], flag: str) -> list[Cell]:

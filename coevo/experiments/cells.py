@@ -111,8 +111,10 @@ def _problem(name: str) -> ProblemFolder:
 
 
 def _splits(grid: Grid, name: str, folder: ProblemFolder) -> tuple[str, ...]:
+    """The splits to report: those that the grid names, else all that a search neither sees nor chooses on, if any."""
     known = list(folder.spec.splits)
-    chosen = grid.test_splits.get(name, tuple(split for split in known if split not in ("search", "val")))
+    unseen = tuple(split for split in known if split not in ("search", "val"))
+    chosen = grid.test_splits.get(name, unseen or (folder.spec.choosing_split,))
     for split in chosen:
         if split not in known:
             raise ConfigError(f"test_splits.{name}: expected splits among {', '.join(known)}, got {split!r}")
@@ -158,13 +160,13 @@ def _raised_side(grid: Grid, name: str, budget: int, pair: Pair) -> Pair | None:
 def configuration(grid: Grid, name: str, budget: int, arm: str, seed: int) -> SearchConfig:
     """The search of a cell: `[common]`, then the problem's settings, then the arm's.
 
-    Unless these say otherwise, there is one worker, and only the splits to be reported are measured.
+    Measured in the end are exactly the splits to be reported. There is one worker, unless these say otherwise.
 
     Raises:
         ConfigError: Naming the arm and each field that does not fit.
     """
     override = grid.overrides.get(name)
-    values: dict[str, Any] = {"workers": 1, "splits": grid.test_splits.get(name, ())}
+    values: dict[str, Any] = {"workers": 1, "splits": _splits(grid, name, _problem(name))}
     for layer in (grid.common, override.settings if override else {}, grid.arms[arm]):
         for key, value in layer.items():
             inner = values.get(key)

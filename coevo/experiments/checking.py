@@ -1,7 +1,8 @@
 """Whether a grid's tables say what its cells say, and its cells what their runs' events say.
 
 Two steps. The tables are computed anew from `cells.csv` and compared line by line: this works wherever the five files
-are, also where the run directories are not. Every cell whose run is there is computed anew from the run's events.
+are, also where the run directories are not. Every cell whose run is there is computed anew from the run's events, and
+the run's configuration is held against what the grid asks for in that cell.
 """
 
 import json
@@ -12,7 +13,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from coevo.content import explain
-from coevo.errors import RunError
+from coevo.errors import RunError, escaped
 from coevo.experiments.bench import CELLS, GRID, PAGE, PROVENANCE, TABLE, environments, row_of
 from coevo.experiments.cell_folder import CellFolder
 from coevo.experiments.cells import Layout, lay_out
@@ -20,6 +21,7 @@ from coevo.experiments.grid import read_grid
 from coevo.experiments.results import compare
 from coevo.experiments.rows import Key, Row, differences, read_rows, to_csv
 from coevo.experiments.tables import Provenance, page, table_csv
+from coevo.searching.api import config_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,17 +52,24 @@ def verify(out: Path) -> Verification:
     layout = lay_out(read_grid(out / GRID, model=provenance.model))
     rows = read_rows(out / CELLS)
     traced = dict(_traced(out, layout))
-    lines = [*_strangers(layout, rows), *differences(rows, traced)]
-    if traced and environments(out, layout) != provenance.environments:
+    finished = [row for row in rows if row.state == "done"]
+    count = sum(row.key in traced for row in finished)
+    lines = [*_strangers(layout, rows), *_other_searches(out, layout), *differences(rows, traced)]
+    if finished and count == len(finished) and environments(out, finished) != provenance.environments:
         lines.append(f"{PROVENANCE}: the environments are not those of the runs")
-    results = compare(layout, rows)
-    anew = {CELLS: to_csv(rows), TABLE: table_csv(results), PAGE: page(layout, rows, results, provenance)}
-    for name, text in anew.items():
-        lines += _against(out / name, text)
     known = {row.key for row in rows}
-    lines += [f"{row.cell}: done, but not in {CELLS}" for key, row in traced.items() if key not in known]
-    finished = {row.key for row in rows if row.state == "done"}
-    return Verification(tuple(lines), len(finished), len(finished & traced.keys()))
+    lines += [f"{row.cell}: {row.state}, but not in {CELLS}" for key, row in traced.items() if key not in known]
+    return Verification((*lines, *_tables(out, layout, rows, provenance)), len(finished), count)
+
+
+def _tables(out: Path, layout: Layout, rows: list[Row], provenance: Provenance) -> Iterator[str]:
+    """Lines of the tables that do not follow from the rows."""
+    cells = {cell.name for cell in layout.cells}
+    own = [row for row in rows if row.cell in cells]
+    results = compare(layout, own)
+    anew = {CELLS: to_csv(rows), TABLE: table_csv(results), PAGE: page(layout, own, results, provenance)}
+    for name, text in anew.items():
+        yield from _against(out / name, text)
 
 
 def read_provenance(path: Path) -> Provenance:
@@ -88,6 +97,18 @@ def _traced(out: Path, layout: Layout) -> Iterator[tuple[Key, Row]]:
     for cell in layout.cells:
         if CellFolder(out, cell).run() is not None and (row := row_of(out, cell)) is not None:
             yield row.key, row
+
+
+def _other_searches(out: Path, layout: Layout) -> Iterator[str]:
+    """Runs that are not the search that the grid asks for in their cell, at whatever budget a raised one has."""
+    for cell in layout.cells:
+        folder = CellFolder(out, cell)
+        try:
+            if (run := folder.run()) is not None:
+                budget = config_of(run).budget if cell.matches else cell.budget  # a stale one is said to be stale
+                folder.check_config(cell.raised(budget - cell.budget).config)
+        except RunError as error:
+            yield escaped(str(error))
 
 
 def _strangers(layout: Layout, rows: list[Row]) -> Iterator[str]:

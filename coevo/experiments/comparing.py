@@ -39,7 +39,7 @@ def side_by_side(paths: Sequence[Path]) -> RunsSideBySide:
 
     Raises:
         ConfigError: For fewer than two.
-        RunError: If one is not a run directory, or its result is not what its events say.
+        RunError: If one is not the run directory of a search, or its result is not what its events say.
     """
     if len(paths) < 2:
         raise ConfigError(f"expected two run directories or more to compare, got {len(paths)}")

@@ -17,8 +17,8 @@
     evolution_strategy = { members = 10 }
 
 Optional: `compare_at = ["operator", "total"]` (see `coevo.experiments.cells`), a table `[test_splits]` with the splits
-to report of each problem (otherwise all but `search` and `val`), and `[overrides.PROBLEM]` with its own `arms`,
-`budgets` or `settings`. The text `{budget}` in a recipe's name stands for the cell's budget.
+to measure and report of each problem (otherwise all but `search` and `val`), and `[overrides.PROBLEM]` with its own
+`arms`, `budgets` or `settings`. The text `{budget}` in a recipe's name stands for the cell's budget.
 """
 
 import tomllib
@@ -32,8 +32,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictStr, V
 from coevo.content import bundled_root, explain
 from coevo.errors import ConfigError
 
-GIVEN = ("problem", "budget", "seed")
-"""Values of a search that a grid gives to each of its cells."""
+GIVEN = {"problem": "problems", "budget": "budgets", "seed": "seeds", "splits": "test_splits"}
+"""Values of a search that a grid gives to each of its cells, and what of the grid they come from."""
 
 Budget = Annotated[int, Field(strict=True, ge=1)]
 Seed = Annotated[int, Field(strict=True, ge=0, lt=2**63)]
@@ -82,7 +82,8 @@ class Grid(_Table):
     """At equal operator completions and, where one arm has skills, at equal total completions."""
     common: dict[str, Any] = {}
     """Values of a search that all arms share."""
-    test_splits: dict[str, tuple[StrictStr, ...]] = {}
+    test_splits: dict[str, Annotated[tuple[StrictStr, ...], Field(min_length=1)]] = {}
+    """The splits to measure and to report of each problem."""
     overrides: dict[str, Override] = {}
 
     @model_validator(mode="after")
@@ -125,9 +126,9 @@ class Grid(_Table):
         tables = {"common": self.common, **{f"arms.{name}": values for name, values in self.arms.items()}}
         tables |= {f"overrides.{name}.settings": override.settings for name, override in self.overrides.items()}
         for where, values in tables.items():
-            for name in GIVEN:
+            for name, source in GIVEN.items():
                 if name in values:
-                    yield f"{where}.{name}: a cell's {name} comes from the grid's {name}s; drop it here"
+                    yield f"{where}.{name}: a cell's {name} comes from the grid's {source}; drop it here"
 
     def arms_of(self, problem: str) -> tuple[str, ...]:
         """The arms that run on a problem, in the file's order."""

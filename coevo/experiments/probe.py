@@ -13,8 +13,8 @@ from typing import Any
 from coevo.candidate import Candidate
 from coevo.evolution.operators import Operator
 from coevo.evolution.population import Scored
-from coevo.experiments.probe_config import SETS, ProbeConfig
-from coevo.experiments.probe_learning import Teaching
+from coevo.experiments.probe_config import OPERATORS, SETS, TOGETHER, ProbeConfig
+from coevo.experiments.probe_learning import Training
 from coevo.experiments.probe_parents import Parents, split, written
 from coevo.experiments.probe_result import ProbeMeasurement, When
 from coevo.experiments.probe_rewards import Measurement, child_reward
@@ -23,9 +23,6 @@ from coevo.records.event_log import EventLog
 from coevo.searching.breeding import Assignment, Breeder, Child, Prompting
 from coevo.searching.examiner import Examiner
 from coevo.searching.seeds import generator_of, seed_of
-
-OPERATORS = ("m1", "m2")
-"""The operators at which the model evolves; each shows one parent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +47,7 @@ class Probe:
     operators: dict[str, Operator]
     breeder: Breeder
     examiner: Examiner
-    teaching: Teaching
+    training: Training
     log: EventLog
     own: tuple[Candidate, ...] = ()
     parents: Parents | None = None
@@ -66,7 +63,7 @@ def conduct(probe: Probe) -> None:
     config = probe.config
     parents = probe.parents = settle_parents(probe)
     before = {name: measure(probe, parents, name, "before", 0) for name in SETS}
-    probe.teaching.begin(before["trained"].valid)
+    probe.training.begin(before["trained"].valid)
     for step in range(config.steps):
         train(probe, parents, step)
         if config.every is not None and (step + 1) % config.every == 0 and step + 1 < config.steps:
@@ -93,7 +90,7 @@ def settle_parents(probe: Probe) -> Parents:
 def train(probe: Probe, parents: Parents, step: int) -> None:
     """One step: members answer the prompts dealt to them, and the weights move by what they earned."""
     config = probe.config
-    members = probe.teaching.members(step)
+    members = probe.training.members(step)
     tasks = deal(config, cases_of(probe, parents, "trained"), members, step)
     children = ask(probe, tasks, "training", step=step)
     rewards = [child_reward(child, parents.scale) for child in children]
@@ -101,9 +98,15 @@ def train(probe: Probe, parents: Parents, step: int) -> None:
     probe.member_valid.append(found.valid)
     probe.member_reward.append(found.mean)
     probe.log.emit(
-        "batch", step=step, children=len(children), valid=found.valid, distinct=found.distinct, reward=found.mean
+        "batch",
+        generation=step + 1,
+        operator=TOGETHER,
+        children=len(children),
+        valid=sum(child.evaluation.is_ok for child in children),
+        distinct=found.distinct,
+        reward=found.mean,
     )
-    probe.teaching.learn(step, children, rewards)
+    probe.training.learn(step, children, rewards)
 
 
 def deal(config: ProbeConfig, cases: Sequence[Case], members: Sequence[Member], step: int) -> list[Assignment]:

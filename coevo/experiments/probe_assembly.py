@@ -10,9 +10,9 @@ from coevo.es.strategy import EvolutionStrategy
 from coevo.evaluation import EvaluationPool
 from coevo.evolution.operators import load_operators
 from coevo.evolution.renderers import renderer_named
-from coevo.experiments.probe import OPERATORS, Probe
-from coevo.experiments.probe_config import ProbeConfig
-from coevo.experiments.probe_learning import ESTeaching, Teaching
+from coevo.experiments.probe import Probe
+from coevo.experiments.probe_config import OPERATORS, ProbeConfig
+from coevo.experiments.probe_learning import ESTraining, Training
 from coevo.experiments.probe_parents import check_parents, read_parents
 from coevo.interfaces import Engine
 from coevo.records.event_log import EventLog, Listener
@@ -37,19 +37,19 @@ class Tools:
     Attributes:
         model: Starts the model that writes; its engine is closed at the end of the probe.
         pool: Opens the evaluation pool.
-        teaching: Makes what moves the weights.
+        training: Makes what moves the weights.
     """
 
     model: Callable[[SearchConfig, ProblemFolder], WritingModel] = start_model
     pool: Callable[[ProbeConfig, ProblemFolder], AbstractContextManager[EvaluationPool]] = own_pool
-    teaching: Callable[[ProbeConfig, WritingModel, EventLog, RunDirectory], Teaching] = ESTeaching
+    training: Callable[[ProbeConfig, WritingModel, EventLog, RunDirectory], Training] = ESTraining
 
 
 OWN_TOOLS = Tools()
 
 
 @dataclass(frozen=True, slots=True)
-class Bench:
+class AssembledProbe:
     """A probe and what stands around it."""
 
     probe: Probe
@@ -64,7 +64,7 @@ def assembled_probe(
     open_directory: Callable[[], RunDirectory],
     listeners: tuple[Listener, ...] = (),
     tools: Tools = OWN_TOOLS,
-) -> Iterator[Bench]:
+) -> Iterator[AssembledProbe]:
     """The parts of a probe; everything is stopped and flushed on the way out.
 
     The run directory is opened last, so that bad input of any kind leaves nothing on disk.
@@ -87,6 +87,6 @@ def assembled_probe(
         log = stack.enter_context(directory.open_log(time.time, listeners))
         examiner = Examiner(pool, log, directory)
         breeder = Breeder(problem, Asker(model.engine, log), renderer_named(model.renderer), log, examiner)
-        teaching = tools.teaching(config, model, log, directory)
-        probe = Probe(config, operators, breeder, examiner, teaching, log, own)
-        yield Bench(probe, problem, directory, model.engine)
+        training = tools.training(config, model, log, directory)
+        probe = Probe(config, operators, breeder, examiner, training, log, own)
+        yield AssembledProbe(probe, problem, directory, model.engine)

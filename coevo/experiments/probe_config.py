@@ -16,6 +16,11 @@ from coevo.searching.config import SearchConfig, absolute, is_address, make_conf
 SETS = ("trained", "held_out")
 """The parents whose children earn the rewards, and those that are only measured."""
 
+OPERATORS = ("m1", "m2")
+"""The operators at which the model evolves; each shows one parent."""
+TOGETHER = "+".join(OPERATORS)
+"""What events call a batch of them all."""
+
 FORM: dict[str, Any] = {"members": 20, "children": 4, "schedule": "constant"}
 """Size of a step: enough members to tell directions apart, and σ as it was set throughout."""
 

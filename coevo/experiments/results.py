@@ -19,12 +19,13 @@ class Result:
         split: The split.
         sign: +1 if the objective is minimised, −1 if maximised.
         seeds: Seeds whose two cells are both done.
-        mean_arm: Mean objective over those of them for which both sides have a value, own sense.
+        mean_arm: Mean objective over all of them, own sense; None where the arm has no value with one of them.
         mean_baseline: The same of the baseline.
         gap_arm: Mean gap over the same seeds.
         gap_baseline: The same of the baseline.
         paired: Statistics of the differences; positive favours the arm.
-        outcome: The better mean; of the arm's view. None without a pair.
+        outcome: The better mean, of the arm's view: a side that has no value with some seed loses. Where neither has
+            all its values, whoever wins more seeds wins. None without a seed.
     """
 
     comparison: Comparison
@@ -40,7 +41,7 @@ class Result:
 
     @property
     def gap_gain(self) -> float | None:
-        """Mean gap of the baseline / mean gap of the arm − 1, as published."""
+        """Mean gap of the baseline / mean gap of the arm − 1, as published; None where a seed lacks a value."""
         return gap_gain(self.gap_arm, self.gap_baseline)
 
 
@@ -82,13 +83,11 @@ def overall(results: Sequence[Result]) -> list[Overall]:
 
 
 def row_for(by_key: Mapping[Key, Row], problem: str, budget: int, arm: str, seed: int) -> Row | None:
-    """The row of a cell; for a raised cell that is not there, its arm's own, if nothing was charged for skills."""
-    own = by_key.get((problem, budget, arm, seed))
+    """The row of a cell; for a raised cell that needs no run, since nothing was charged for skills, its arm's own."""
     base, mark, other = arm.partition("@")
-    if own is not None or not mark:
-        return own
-    donor = by_key.get((problem, budget, other, seed))
-    return by_key.get((problem, budget, base, seed)) if donor is not None and donor.skill == 0 else None
+    donor = by_key.get((problem, budget, other, seed)) if mark else None
+    is_same = donor is not None and donor.state == "done" and donor.skill == 0
+    return by_key.get((problem, budget, base if is_same else arm, seed))
 
 
 def _result(layout: Layout, comparison: Comparison, split: str, by_key: Mapping[Key, Row]) -> Result:
@@ -100,22 +99,24 @@ def _result(layout: Layout, comparison: Comparison, split: str, by_key: Mapping[
         and (baseline := row_for(by_key, comparison.problem, comparison.budget, comparison.baseline, seed)) is not None
         and arm.state == baseline.state == "done"
     ]
-    values = [(arm.objectives.get(split), baseline.objectives.get(split)) for arm, baseline in pairs]
-    known = [pair for pair, (a, b) in zip(pairs, values, strict=True) if a is not None and b is not None]
-    mean_arm, mean_baseline = (_mean([row.objectives.get(split) for row in side]) for side in _sides(known))
-    gap_arm, gap_baseline = (_mean([row.gaps.get(split) for row in side]) for side in _sides(known))
+    sides = [arm for arm, _ in pairs], [baseline for _, baseline in pairs]
+    arm_values, baseline_values = ([row.objectives.get(split) for row in side] for side in sides)
+    gap_arm, gap_baseline = (mean_of([row.gaps.get(split) for row in side]) for side in sides)
+    mean_arm, mean_baseline = mean_of(arm_values), mean_of(baseline_values)
+    found = paired(arm_values, baseline_values, sign=sign)
     return Result(
-        comparison, split, sign, len(pairs), mean_arm, mean_baseline, gap_arm, gap_baseline,
-        paired([a for a, _ in values], [b for _, b in values], sign=sign),
-        outcome(mean_arm, mean_baseline, sign=sign) if known else None,
+        comparison, split, sign, len(pairs), mean_arm, mean_baseline, gap_arm, gap_baseline, found,
+        _outcome(mean_arm, mean_baseline, sign, found) if pairs else None,
     )  # fmt: skip
 
 
-def _sides(pairs: Sequence[tuple[Row, Row]]) -> tuple[list[Row], list[Row]]:
-    return [arm for arm, _ in pairs], [baseline for _, baseline in pairs]
+def _outcome(arm: float | None, baseline: float | None, sign: float, found: Paired) -> Outcome:
+    if arm is None and baseline is None and found.wins != found.losses:
+        return "win" if found.wins > found.losses else "loss"
+    return outcome(arm, baseline, sign=sign)
 
 
-def _mean(values: Sequence[float | None]) -> float | None:
+def mean_of(values: Sequence[float | None]) -> float | None:
     """The mean, or None without values or if one is unknown."""
     known = [value for value in values if value is not None]
     return statistics.fmean(known) if known and len(known) == len(values) else None

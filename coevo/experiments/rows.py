@@ -8,7 +8,7 @@ import io
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from coevo.errors import RunError
 from coevo.experiments.run_summary import RunSummary
@@ -16,16 +16,18 @@ from coevo.experiments.run_summary import RunSummary
 Key = tuple[str, int, str, int]
 """Problem, budget, arm and seed of a cell."""
 
-State = Literal["done", "failed", "unfinished", "missing"]
-"""A cell's run has ended; its last attempt failed; it was interrupted; it has not been started."""
+State = Literal["done", "failed", "unfinished", "missing", "stale"]
+"""A cell's run has ended; its last attempt failed; it was interrupted; it has not been started; or, of a cell raised to
+equal totals, its run has ended at another budget than the one it is to match now."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
     """A cell in numbers; all of them are None unless it is done.
 
-    `detail` is why it failed. `run` is the run directory's name within the cell's folder. The other fields are those of
-    `RunSummary`; `objectives` (own sense) and `gaps` are by split, None where the best heuristic has no value.
+    `detail` is why it failed or is stale. `run` is the run directory's name within the cell's folder. The other fields
+    are those of `RunSummary`; `objectives` (own sense) and `gaps` are by split, None where the best heuristic has no
+    value. A row that was read from a file has every split of its grid, those of other problems included: ask by split.
     """
 
     problem: str
@@ -117,7 +119,7 @@ def read_rows(path: Path) -> list[Row]:
 
 def _row(record: Mapping[str, str]) -> Row:
     values: dict[str, Any] = {name: _read(name, record[name]) for name in _PLAIN}
-    if values["state"] not in ("done", "failed", "unfinished", "missing"):
+    if values["state"] not in get_args(State):
         raise ValueError(f"state {values['state']!r}")
     objectives = _by_split(record, _SPLIT)
     gaps = _by_split(record, _GAP)

@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from coevo.errors import RunError
-from coevo.experiments.cell_folder import CellFolder
+from coevo.experiments.cell_folder import CellFolder, skill_completions
 from coevo.experiments.cells import Cell
-from coevo.searching.api import load_run
 
 STOP_S = 60.0
 """How long an interrupted cell may take to close its run before it is killed."""
@@ -100,6 +99,7 @@ class CellRunner:
                     self._report(Progress(cell, "kept", detail=f"the same as {cell.arm.partition('@')[0]}"))
                     return
                 folder = CellFolder(self._out, cell.raised(completions))
+                anew = anew or folder.is_stale()
             if not anew:
                 folder.check_config(folder.cell.config)
                 if folder.state() == "done":
@@ -179,19 +179,6 @@ class CellRunner:
             except subprocess.TimeoutExpired:
                 running.process.kill()
             self._reap(running)
-
-
-def skill_completions(out: Path, cell: Cell) -> int:
-    """What the cell that decides this one's budget was charged for skills.
-
-    Raises:
-        RunError: If that cell is not done.
-    """
-    other = CellFolder(out, Cell(cell.problem, cell.budget, cell.matches, cell.seed, cell.config))
-    run = other.run()
-    if run is None or other.state() != "done" or (result := load_run(run).result) is None:
-        raise RunError(f"expected the cell {cell.measured_by} to be done first, it is {other.state()}; run it")
-    return result.budget.skill
 
 
 def _last_line(log: Path) -> str:

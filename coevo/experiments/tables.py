@@ -6,19 +6,23 @@ another, and below each pair the gap gain.
 
 import csv
 import io
+import re
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
+from coevo.errors import escaped
 from coevo.experiments.cells import Layout
-from coevo.experiments.results import Result, overall
+from coevo.experiments.results import Result, mean_of, overall, row_for
 from coevo.experiments.rows import Row, written
-from coevo.experiments.statistics import LEVEL, RESAMPLES, SEED, TIE
+from coevo.experiments.statistics import LEVEL, RESAMPLES, SEED, TIE, sign_test
 
 ARROWS = {"min": "↓", "max": "↑"}
 NONE = "–"
+_MARKUP = re.compile(r"[\\`*_~$|#\[\]]")
+_ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 
 
 class Provenance(BaseModel):
@@ -30,10 +34,9 @@ class Provenance(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
     command: str
+    """The last call; cells that were done before it were kept, if they are what it asks for."""
     model: str | None = None
     """The model given on the command line, if one was."""
-    jobs: int
-    """Cells that ran at a time."""
     environments: tuple[Mapping[str, Any], ...]
 
 
@@ -57,30 +60,35 @@ def table_csv(results: Sequence[Result]) -> str:
 
 
 def page(layout: Layout, rows: Sequence[Row], results: Sequence[Result], provenance: Provenance) -> str:
-    """The Markdown page of a grid."""
+    """The Markdown page of a grid; `rows` are of its cells only."""
     sections = [
-        [f"# {layout.grid.title}"],
+        [f"# {plain(layout.grid.title)}"],
         _origin(layout, provenance),
-        _attention(rows),
-        *(_means(layout, rows, results, budget) for budget in _budgets(rows)),
-        _differences(results),
+        _attention(layout, rows),
+        *(_means(layout, rows, results, budget) for budget in dict.fromkeys(cell.budget for cell in layout.cells)),
+        _differences(layout, results),
         _overall(results),
         _costs(rows),
     ]
     return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
 
 
+def plain(text: object) -> str:
+    """Foreign text on one line, without what Markdown or HTML would take for more than words."""
+    return _MARKUP.sub(r"\\\g<0>", escaped(str(text))).translate(_ENTITIES)
+
+
 def _origin(layout: Layout, provenance: Provenance) -> list[str]:
-    grid = layout.grid
-    seeds = ", ".join(map(str, grid.seeds))
-    lines = [f"Command: `{provenance.command}`; seeds {seeds}; {provenance.jobs} cells at a time.", ""]
+    seeds = ", ".join(map(str, layout.grid.seeds))
+    lines = [f"Command: {_code(provenance.command)}; seeds {seeds}.", ""]
     for environment in provenance.environments:
         packages = environment.get("packages", {})
         versions = ", ".join(f"{name} {packages[name]}" for name in ("torch", "numpy", "numba") if packages.get(name))
-        lines.append(
-            f"- {environment['cells']} cells: coevo {packages.get('coevo')} at {environment.get('commit')}; Python "
+        said = (
+            f"coevo {packages.get('coevo')} at {environment.get('commit')}; Python "
             f"{environment.get('python')}, {versions}; {environment.get('cores')} cores, {environment.get('processor')}"
         )
+        lines.append(f"- {environment['cells']} cells: {plain(said)}")
     return [
         *lines,
         "",
@@ -88,65 +96,83 @@ def _origin(layout: Layout, provenance: Provenance) -> list[str]:
     ]
 
 
-def _attention(rows: Sequence[Row]) -> list[str]:
+def _attention(layout: Layout, rows: Sequence[Row]) -> list[str]:
     """What keeps the tables from being whole."""
-    lines = [f"- {row.cell}: {row.state}{': ' * bool(row.detail)}{row.detail}" for row in rows if row.state != "done"]
-    empty = [row.cell for row in rows if row.state == "done" and None in (row.objectives or {"": None}).values()]
-    lines += [f"- {cell}: no value on some split" for cell in empty]
-    return ["**Cells without numbers.** They are left out of all means.", "", *lines] if lines else []
-
-
-def _budgets(rows: Sequence[Row]) -> list[int]:
-    return list(dict.fromkeys(row.budget for row in rows))
+    lines = [f"- {row.cell}: {row.state}{': ' * bool(row.detail)}{plain(row.detail)}" for row in rows
+             if row.state != "done"]  # fmt: skip
+    for row in rows:
+        empty = [split for split in layout.splits[row.problem] if row.objectives.get(split) is None]
+        if row.state == "done" and empty:
+            lines.append(f"- {row.cell}: no value on {', '.join(map(plain, empty))}")
+    if not lines:
+        return []
+    return [
+        "**Cells without numbers.** One that is not done is left out, with the cell it is paired with. One that is "
+        "done and has no value loses its pair, and its arm the comparison.",
+        "",
+        *lines,
+    ]
 
 
 def _means(layout: Layout, rows: Sequence[Row], results: Sequence[Result], budget: int) -> list[str]:
     """The published form at one budget: the mean of each arm, and the gap gain of each pair at equal completions."""
-    own = [row for row in rows if row.budget == budget]
-    columns = [(p, s) for p in dict.fromkeys(row.problem for row in own) for s in layout.splits[p]]
-    arms = list(dict.fromkeys(row.arm for row in own))
-    heads = [f"{problem} {split} {ARROWS[layout.senses[problem]]}" for problem, split in columns]
-    body = [[arm, *(_mean_cell(own, arm, column) for column in columns)] for arm in arms]
-    for arm, baseline, at in dict.fromkeys(
-        (r.comparison.arm, r.comparison.baseline, r.comparison.at) for r in results if r.comparison.budget == budget
-    ):
-        gains = {
-            (r.comparison.problem, r.split): r.gap_gain
-            for r in results
-            if r.comparison.budget == budget
-            and (r.comparison.arm, r.comparison.baseline, r.comparison.at) == (arm, baseline, at)
-        }
-        body.append([f"Δ {arm} : {baseline}", *(_percent(gains.get(column), signed=True) for column in columns)])
+    cells = [cell for cell in layout.cells if cell.budget == budget]
+    columns = [(p, s) for p in dict.fromkeys(cell.problem for cell in cells) for s in layout.splits[p]]
+    heads = [f"{problem} {plain(split)} {ARROWS[layout.senses[problem]]}" for problem, split in columns]
+    by_key = {row.key: row for row in rows}
+    body = []
+    for arm in dict.fromkeys(cell.arm for cell in cells):
+        found = {p: [row_for(by_key, p, budget, arm, seed) for seed in layout.grid.seeds] for p, _ in columns}
+        body.append([arm, *(_mean_cell(found[problem], split) for problem, split in columns)])
+    own = [each for each in results if each.comparison.budget == budget]
+    for pair in dict.fromkeys((each.comparison.arm, each.comparison.baseline) for each in own):
+        gains = {(r.comparison.problem, r.split): r for r in own if (r.comparison.arm, r.comparison.baseline) == pair}
+        body.append([f"Δ {pair[0]} : {pair[1]}", *(_gain_cell(layout, gains.get(column)) for column in columns)])
     return [
         f"## Budget {budget}",
         "",
         "Mean objective ± standard deviation over seeds, gap to the best known or bound in brackets. "
-        "Δ: mean gap of the second / mean gap of the first − 1, so that more than 0 favours the first.",
+        "Δ: mean gap of the second / mean gap of the first − 1, so that more than 0 favours the first; none where a "
+        "side has no value with some seed. Where not all seeds count, it says how many do: in the row of an arm those "
+        "with which it has a value, in a row of Δ those with which both cells are done.",
         "",
         *_markdown(["arm", *heads], body),
     ]
 
 
-def _mean_cell(rows: Sequence[Row], arm: str, column: tuple[str, str]) -> str:
-    problem, split = column
-    own = [row for row in rows if (row.arm, row.problem, row.state) == (arm, problem, "done")]
+def _mean_cell(rows: Sequence[Row | None], split: str) -> str:
+    own = [row for row in rows if row is not None and row.state == "done" and row.objectives.get(split) is not None]
     values = [value for row in own if (value := row.objectives.get(split)) is not None]
-    gaps = [value for row in own if (value := row.gaps.get(split)) is not None]
     if not values:
         return NONE
+    gap = mean_of([row.gaps.get(split) for row in own])
     spread = f" ± {statistics.stdev(values):.2g}" if len(values) > 1 else ""
-    gap = f" ({_percent(statistics.fmean(gaps))})" if len(gaps) == len(values) else ""
-    return f"{statistics.fmean(values):.6g}{spread}{gap}"
+    shown = f"{statistics.fmean(values):.6g}{spread}{'' if gap is None else f' ({_percent(gap)})'}"
+    return shown + _share(len(values), len(rows))
 
 
-def _differences(results: Sequence[Result]) -> list[str]:
+def _gain_cell(layout: Layout, result: Result | None) -> str:
+    if result is None or result.gap_gain is None:
+        return NONE
+    return _percent(result.gap_gain, signed=True) + _share(result.seeds, len(layout.grid.seeds))
+
+
+def _share(count: int, of: int) -> str:
+    """How many seeds a number rests on, where these are not all."""
+    return "" if count == of else f", {count} of {of} seeds"
+
+
+def _differences(layout: Layout, results: Sequence[Result]) -> list[str]:
+    seeds = len(layout.grid.seeds)
     lines = [
         "## Differences, paired by seed",
         "",
         f"Positive favours the arm. {100 * LEVEL:.0f} % interval of the mean: expanded percentile bootstrap, "
         f"{RESAMPLES} resamples, seed {SEED}. On normal data it holds the true mean as often as it says from ten pairs "
         "on, in about 93 % of cases with five and 75 % with three. W/T/L counts seeds; a tie differs by at most "
-        f"{TIE:g} of the value; a side without a value loses. p: exact two-sided sign test.",
+        f"{TIE:g} of the value; a side without a value loses. p: exact two-sided sign test, with {seeds} "
+        f"seed{'s' * (seeds > 1)} never less than {sign_test(seeds, 0):.3g}; not corrected for the number of "
+        "comparisons.",
         "",
     ]
     head = ["equal", "problem", "budget", "split", "arm", "baseline", "pairs", "difference", "interval", "W/T/L", "p"]
@@ -157,7 +183,7 @@ def _difference(result: Result) -> list[str]:
     where, found = result.comparison, result.paired
     interval = NONE if found.low is None else f"[{found.low:+.4g}, {found.high:+.4g}]"
     return [
-        where.at, where.problem, str(where.budget), result.split, where.arm, where.baseline,
+        where.at, where.problem, str(where.budget), plain(result.split), where.arm, where.baseline,
         f"{found.count} of {result.seeds}", NONE if found.mean is None else f"{found.mean:+.4g}", interval,
         f"{found.wins}/{found.ties}/{found.losses}", f"{found.p:.3g}",
     ]  # fmt: skip
@@ -171,8 +197,9 @@ def _overall(results: Sequence[Result]) -> list[str]:
     return [
         "## Overall",
         "",
-        "Wins, ties and losses of the means over problems, budgets and splits. The sign test takes them as independent "
-        "of each other, which the splits of one run are not: read its p as too small.",
+        "Wins, ties and losses of the means over problems, budgets and splits. A side that has no value with some seed "
+        "loses; where neither has all its values, whoever wins more seeds wins. The sign test takes them as "
+        "independent of each other, which the splits of one run are not: read its p as too small.",
         "",
         *_markdown(["equal", "arm", "baseline", "W/T/L", "p"], body),
     ]
@@ -187,7 +214,7 @@ def _costs(rows: Sequence[Row]) -> list[str]:
         "## Costs",
         "",
         "Means per cell. Completions by meter; share of valid children; seconds from the first to the last event of a "
-        "run without pauses, under the load of the cells beside it; CPU seconds of the evaluator, on the search split "
+        "run without pauses, under the load of what ran beside it; CPU seconds of the evaluator, on the search split "
         "and in all.",
         "",
         *_markdown([*head, "evaluator s, search", "evaluator s"], body),
@@ -216,7 +243,13 @@ def _percent(fraction: float | None, *, signed: bool = False) -> str:
     return f"{round(100 * fraction, 2) + 0:{'+' * signed}.2f} %"
 
 
+def _code(text: str) -> str:
+    """Text as it is typed; a fence longer than any in it keeps it whole."""
+    shown = escaped(text)
+    fence = "`" * (max(map(len, re.findall("`+", shown)), default=0) + 1)
+    return f"{fence}{shown}{fence}" if fence == "`" else f"{fence} {shown} {fence}"
+
+
 def _markdown(head: Sequence[str], body: Sequence[Sequence[str]]) -> list[str]:
-    """A table; a bar inside a cell would end it."""
-    rows = [head, ["---"] * len(head), *body]
-    return [f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |" for row in rows]
+    """A table; every cell is words of this module, a name that cannot hold a bar, or `plain`."""
+    return [f"| {' | '.join(row)} |" for row in [head, ["---"] * len(head), *body]]

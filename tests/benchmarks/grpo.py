@@ -76,7 +76,7 @@ class ReloadedEngine:
 
 
 class PolicyGradient:
-    """See `coevo.experiments.probe_learning.Teaching`: no members, one step of Adam per batch.
+    """See `coevo.experiments.probe_learning.Training`: no members, one step of Adam per batch.
 
     The loss of an answer is −advantage · log-likelihood, summed over its tokens and divided by the tokens of the batch;
     the advantage is the reward less its group's mean, over its group's standard deviation plus 0.1, a group being the
@@ -98,14 +98,14 @@ class PolicyGradient:
         self.refused = self.left_out = self.total = 0
 
     def begin(self, valid):
-        """See `Teaching`."""
+        """See `Training`."""
 
     def members(self, step):
-        """See `Teaching`: the policy itself answers."""
+        """See `Training`: the policy itself answers."""
         return ()
 
     def learn(self, step, children, rewards):
-        """See `Teaching`."""
+        """See `Training`."""
         answers = sorted(self._engine.answers, key=lambda pair: int(pair[1].request_id.rpartition(".")[2]))
         rows = [self._row(text, completion) for text, completion in answers]
         used = [(row, value) for row, value in zip(rows, advantages(rewards, self._group), strict=True) if row]
@@ -171,7 +171,7 @@ def tools_for(model, workers, scratch, rate, pool=None):
     engine = ReloadedEngine(resolve_model(model), workers)
     return Tools(
         model=lambda config, problem: WritingModel(engine, inspect_folder(engine.folder).card.renderer),
-        teaching=lambda config, model, log, directory: PolicyGradient(config, engine, log, scratch, rate),
+        training=lambda config, model, log, directory: PolicyGradient(config, engine, log, scratch, rate),
         **({} if pool is None else {"pool": pool}),
     )
 

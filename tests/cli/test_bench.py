@@ -2,6 +2,7 @@
 
 import csv
 import json
+import shutil
 import signal
 import subprocess
 import sys
@@ -11,6 +12,11 @@ from pathlib import Path
 import pytest
 
 from coevo.errors import CoevoError, ConfigError
+from coevo.experiments.cells import lay_out
+from coevo.experiments.checking import Verification
+from coevo.experiments.grid import read_grid
+from coevo.experiments.rows import Row
+from coevo.experiments.running import Progress
 
 GRID = """
 schema_version = 1
@@ -104,6 +110,79 @@ def test_a_grid_is_run_kept_checked_and_rerun(grid, tmp_path):
     redone = bench(file, "--rerun", "*/large/s1", cwd=tmp_path)
     assert (redone.returncode, redone.stderr.count("  done"), tables(out)) == (0, 1, before)
     assert len(list(out.glob("cells/tiny/30/large/s1/*/config.toml"))) == 2
+
+
+@pytest.fixture
+def other_problem(tiny_problem, tmp_path):
+    """The tiny problem turned round, with other splits, and with a bound that it cannot reach."""
+    folder = shutil.copytree(tiny_problem, tmp_path / "content" / "other")
+    toml = (folder / "problem.toml").read_text().replace('"tiny"', '"other"').replace('"min"', '"max"')
+    (folder / "problem.toml").write_text(toml.replace("test =", "final ="))
+    code = (folder / "problem.py").read_text().replace('"test"', '"final"').replace("return float(", "return -float(")
+    (folder / "problem.py").write_text(code + "\n\ndef reference(split):\n    return [-1.0] * SPLITS[split][1]\n")
+    return folder
+
+
+@pytest.mark.slow
+def test_two_problems_with_skills_are_run_checked_and_rerun(grid, tiny_problem, other_problem, tmp_path):
+    """Real runs with splits, senses and gaps of their own follow to the last number; a donor takes its match along."""
+    texts = {
+        f'["{tiny_problem}"]': f'["{tiny_problem}", "{other_problem}"]',
+        "seeds = 2": 'seeds = 1\ncompare_at = ["operator", "total"]',
+        "batch = 8": "batch = 4\nskill_every = 1",
+        'es = "off"': 'es = "off"\npopulation = 4\nevolution_strategy = { members = 2, children = 1 }',
+    }
+    file, out = grid(texts, budget=40), tmp_path / "runs" / "grid"
+    first = bench(file, "--json", cwd=tmp_path)
+    assert first.returncode == 0, first.stderr
+    rows = {cell["cell"]: cell for cell in json.loads(first.stdout)["cells"]}
+    assert len(rows) == 6
+    assert {cell["state"] for cell in rows.values()} == {"done"}
+    for problem in ("tiny", "other"):
+        charged = rows[f"{problem}/40/large/s0"]["skill"]
+        assert rows[f"{problem}/40/small@large/s0"]["operator"] == 40 + charged > 40
+    assert list(rows["tiny/40/small/s0"]["objectives"]) == ["test"]
+    assert rows["other/40/small/s0"]["gaps"]["final"] > 0
+    assert "Cells without numbers" not in (out / "table.md").read_text()
+    checked = bench(file, "--check", cwd=tmp_path)
+    assert (checked.returncode, checked.stdout.strip()) == (
+        0, "runs/grid: every number follows; 6 of 6 finished cells traced to their events"
+    )  # fmt: skip
+    before = tables(out)
+    redone = bench(file, "--rerun", "other/*/large/s0", "--jobs", "2", cwd=tmp_path)
+    assert (redone.returncode, redone.stderr.count("  done"), tables(out)) == (0, 2, before), redone.stderr
+    result = next(out.glob("cells/other/40/small/s0/*/result.json"))
+    found = json.loads(result.read_text())
+    found["splits"]["final"]["gap"] /= 2
+    result.write_text(json.dumps(found))
+    checked = bench(file, "--check", cwd=tmp_path)
+    assert checked.returncode == 1
+    assert "expected splits.final.gap = " in checked.stdout
+
+
+EVIL = "it broke\x1b[31m\nall is well"
+
+
+def test_foreign_text_does_not_steer_the_terminal(coevo, grid, monkeypatch):
+    """What a cell's process or a run's files say stays on its line, in progress, conclusion and check."""
+    file = grid()
+    row = Row("tiny", 30, "small", 0, "failed", detail=EVIL)
+
+    def fake(request, begin):
+        cell = lay_out(read_grid(file)).cells[0]
+        begin([cell])(Progress(cell, "failed", detail=EVIL))
+        return [row]
+
+    monkeypatch.setattr("coevo.experiments.bench.bench", fake)
+    monkeypatch.setattr("coevo.experiments.checking.verify", lambda out: Verification((EVIL,), 1, 1))
+    failed, checked = coevo("bench", file), coevo("bench", file, "--check")
+    assert (failed.exit_code, checked.exit_code) == (1, 1)
+    shown = r"it broke\x1b[31m\nall is well"
+    assert failed.stderr.splitlines() == [
+        f"tiny/30/small/s0  failed  {shown}",
+        f"coevo: cell tiny/30/small/s0 failed: {shown}",
+    ]
+    assert checked.stdout.splitlines()[0] == shown
 
 
 @pytest.mark.slow

@@ -16,21 +16,27 @@ def make_pair(tmp_path, ticking):
         config = make_config({"budget": 2, "seed": number, "method": ("eoh", "grammar")[number]})
         run = RunDirectory.create(tmp_path, f"run{number}", config.model_dump(mode="json"))
         with EventLog(run.events, now=ticking) as log:
-            log.emit("started", fingerprint=f"{number:016x}")
+            log.emit("started", fingerprint=f"{number:016x}", references={"search": 3.2}, baselines={})
             log.emit("asked", generation=1, operator="m1", requests=[{"id": "a"}, {"id": "b"}])
             for name, objective in (("a", 4.0 + number), ("b", None)):
                 log.emit("completion", id=name, text="", finish="stop", tokens=5)
                 verdict = {"candidate": name, "role": "candidate", "cost": objective, "objective": objective}
                 log.emit("verdict", clock={"cpu_s": 0.5}, split="search", **verdict)
                 status = "crash" if objective is None else "ok"
-                log.emit("child", id=name, operator="m1", status=status, cost=objective)
+                log.emit("child", id=name, operator="m1", status=status, cost=objective, detail="")
             log.emit("batch", operator="m1", children=2, valid=1, reward=-0.125)
+            if number == 0:
+                log.emit("finished", status="done", best="a")
         if number == 0:
+            best = {"candidate": "a", "cost": 4.0, "objective": 4.0}
             run.save_result(
                 {
                     "status": "done",
-                    "best": {"candidate": "a", "cost": 4.0, "objective": 4.0},
-                    "splits": {"search": {"objective": 4.0, "gap": 0.25}},
+                    "best": best,
+                    "first": best,
+                    "explanation": "1 of 2 children were valid, with 1 different costs, none below the first; "
+                    "most frequent failures: crash: ",
+                    "splits": {"search": {"objective": 4.0, "gap": (4.0 - 3.2) / 3.2}},
                     "comparisons": {},
                     "budget": {"operator": 2, "planned": 2},
                     "fingerprint": "0" * 16,
@@ -53,7 +59,7 @@ def test_runs_stand_side_by_side(coevo, make_pair):
         "25.00 %",
         "completions 2 of 2 2 of 2",
         "tokens 10 10",
-        "wall time 8.0 s 8.0 s",
+        "wall time 9.0 s 8.0 s",
         "evaluator, all 1.0 s 1.0 s",
         "fingerprint 0000000000000000 0000000000000001",
         "m1: valid 50.00 % of 2 50.00 % of 2",
@@ -70,7 +76,7 @@ def test_the_json_has_every_number(coevo, make_pair):
     found = json.loads(coevo("compare", *make_pair(), "--json").stdout)
     assert found["configs"] == {"method": ["eoh", "grammar"], "seed": [0, 1]}
     first, second = found["runs"]
-    assert first["splits"]["search"] == {"objective": 4.0, "spread": None, "gap": 0.25}
+    assert first["splits"]["search"] == {"objective": 4.0, "spread": None, "gap": (4.0 - 3.2) / 3.2}
     assert second["operators"] == {"m1": {"children": 2, "valid": 1, "reward": -0.125}}
     assert (second["status"], second["best"], second["tokens"]) == ("unfinished", 5.0, 10)
 
@@ -81,3 +87,50 @@ def test_one_run_or_none_is_refused(coevo, make_pair, tmp_path):
         coevo("compare", make_pair()[0])
     with pytest.raises(RunError, match="expected a run directory"):
         coevo("compare", make_pair()[0], tmp_path / "nothing")
+
+
+def cut(run, lines):
+    """Leave only so many events, and no result."""
+    file = run / "events.jsonl"
+    file.write_text("".join(file.read_text().splitlines(keepends=True)[:lines]))
+    (run / "result.json").unlink(missing_ok=True)
+
+
+def test_a_run_that_has_just_begun_is_a_column(coevo, make_pair):
+    """At whatever event it was stopped; what is not known yet is a dash."""
+    first, second = make_pair()
+    for lines in range(9, 0, -1):
+        cut(first, lines)
+        shown = [" ".join(line.split()) for line in coevo("compare", first, second).stdout.splitlines()]
+        assert "status unfinished unfinished" in shown
+        assert json.loads(coevo("compare", first, second, "--json").stdout)["runs"][0]["status"] == "unfinished"
+    assert "best on search – 5" in shown
+    assert "completions 0 of 2 2 of 2" in shown
+
+
+@pytest.mark.parametrize("page", [False, True])
+def test_what_is_no_run_of_a_search_is_one_line(coevo, make_pair, tmp_path, page):
+    """A probe, a run without an event, and events that are none of a search: refused by name, nothing is written."""
+    first, second = make_pair()
+    to = tmp_path / "page.html"
+    flags = ("--page", to) if page else ()
+    probe = RunDirectory.create(tmp_path, "probe", {"kind": "probe"})
+    with EventLog(probe.events, now=lambda: 0.0) as log:
+        log.emit("started", experiment="probe")
+    probe.save_result({"status": "done"})
+    for event in ({"kind": "child"}, {"kind": "verdict", "split": 3}, {"kind": "asked", "operator": "m1"}, {"kind": 7}):
+        (second / "events.jsonl").write_text(json.dumps({**event, "clock": {"time": 1.0}}) + "\n")
+        assert_one_line(coevo, second.name, "compare", first, second, *flags)
+    cut(second, 0)
+    (second / "events.jsonl").unlink()
+    assert_one_line(coevo, "to have begun", "compare", first, second, *flags)
+    assert_one_line(coevo, "got a probe", "compare", first, probe.path, *flags)
+    assert not to.exists()
+
+
+def assert_one_line(coevo, fragment, *arguments):
+    """The command is refused with one line that holds a fragment."""
+    with pytest.raises(RunError) as refusal:
+        coevo(*arguments)
+    assert fragment in str(refusal.value)
+    assert str(refusal.value).isprintable()

@@ -18,7 +18,7 @@ def test_a_cell_goes_from_missing_to_done(cell, tmp_path, write_run):
     assert folder.state() == "unfinished"
     newer = write_run(folder.path, cell.config)
     assert (folder.state(), folder.run()) == ("done", newer.path)
-    assert folder.row().objectives == {"search": 6.0, "test50": 8.0}
+    assert folder.row().objectives == {"test20": 8.0, "test50": 8.0, "test100": 8.0}
 
 
 def test_a_failure_is_noted_until_it_is_cleared(cell, tmp_path, write_run):

@@ -1,11 +1,18 @@
+import shutil
 from collections import Counter
 
 import pytest
 
+from coevo.content import find_problem
+from coevo.engines.guiding import basis_file
+from coevo.engines.loading import resolve_model
+from coevo.engines.policy import GUIDED
 from coevo.errors import ConfigError
+from coevo.es.strategy import EvolutionStrategy
 from coevo.experiments.cell_folder import select
 from coevo.experiments.cells import lay_out
 from coevo.experiments.grid import bundled_grids, read_grid
+from coevo.searching.models import start_model
 
 SKILLS = "[arms.skills]\nskill_every = 2\n"
 
@@ -59,9 +66,19 @@ def test_what_cannot_be_run_is_refused(layout, grid_text, old, new, message):
 
 
 def test_reported_are_the_splits_that_neither_search_nor_choose(layout, grid_text):
-    """Unless the grid names others."""
-    assert layout().splits == {"tsp": ("test20", "test50", "test100")}
-    assert layout(grid_text + '[test_splits]\ntsp = ["search"]\n').splits == {"tsp": ("search",)}
+    """Unless the grid names others; measured are exactly these."""
+    for text, splits in (("", ("test20", "test50", "test100")), ('[test_splits]\ntsp = ["search"]\n', ("search",))):
+        found = layout(grid_text + text)
+        assert found.splits == {"tsp": splits}
+        assert {cell.config.splits for cell in found.cells} == {splits}
+
+
+def test_a_problem_without_test_splits_reports_the_one_it_chooses_on(layout, grid_text, tiny_problem, tmp_path):
+    """There is nothing better to report."""
+    folder = shutil.copytree(tiny_problem, tmp_path / "bare")
+    file = folder / "problem.toml"
+    file.write_text(file.read_text().replace('test = "4 instances"\n', ""))
+    assert layout(grid_text.replace('"tsp"', f'"{folder}"')).splits == {"tiny": ("val",)}
 
 
 def test_equal_totals_raise_the_side_without_skills(layout, grid_text):
@@ -127,3 +144,33 @@ def test_the_quick_grid_has_the_control_and_enough_seeds():
     grid = read_grid(bundled_grids()["quick"])
     assert len(grid.seeds) >= 5
     assert grid.arms["grammar"]["method"] == "grammar"
+
+
+def different_models():
+    """One cell for each model that any arm of a bundled grid starts, and the grid's and the arm's name."""
+    found = {}
+    for name, file in bundled_grids().items():
+        for cell in lay_out(read_grid(file)).cells:
+            config = cell.config
+            form = (config.model, config.engine, config.es, config.weights, config.evolution_strategy.rank)
+            key = (*form, config.method == "grammar" and cell.problem)
+            found.setdefault(key, pytest.param(cell, id=f"{name}-{cell.problem}-{cell.arm}"))
+    return found.values()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("cell", different_models())
+def test_every_arm_of_a_bundled_grid_can_start(cell):
+    """Its model is found with all that its weights need, tells its fingerprint, and suits its ES."""
+    config = cell.config
+    if config.es != "off" and config.weights.scope == GUIDED:
+        file = basis_file(config.weights, resolve_model(config.model))
+        if not file.is_file():
+            pytest.skip(f"{file.name} is not there yet")
+    model = start_model(config, find_problem(cell.problem))
+    try:
+        assert model.engine.fingerprint() >= 0
+        if config.es != "off":
+            EvolutionStrategy(config.evolution_strategy, 0, basis=model.basis)
+    finally:
+        model.engine.close()

@@ -54,6 +54,8 @@ def test_the_model_of_the_command_line_is_that_of_the_common_table(grid_file, gr
         ('baseline = "frozen"', 'baseline = "frozen"\ncompare_at = ["tokens"]', ["compare_at.0: "]),
         ("[common]", "[common]\nseed = 3", ["common.seed: ", "the grid's seeds"]),
         ("population = 4", "population = 4\nbudget = 3", ["arms.es.budget: "]),
+        ("population = 4", 'population = 4\nsplits = ["val"]', ["arms.es.splits: ", "the grid's test_splits"]),
+        ("[arms.es]", "[test_splits]\ntsp = []\n[arms.es]", ["test_splits.tsp: ", "at least 1 item"]),
         ("[arms.es]", '[arms."a/b"]\n[arms.es]', ["arms.a/b"]),
         ("[arms.es]", '[overrides.kp]\narms = ["es"]\n[arms.es]', ["overrides: expected one of the problems tsp"]),
         ("[arms.es]", '[overrides.tsp]\narms = ["x"]\n[arms.es]', ["overrides.tsp.arms: ", "'x'"]),

@@ -299,6 +299,18 @@ def test_settings_that_do_not_suit_a_basis_leave_nothing_on_disk(fake_pool, tmp_
     assert not (tmp_path / "runs").exists()
 
 
+def test_batches_are_recorded_as_those_of_a_search(probe):
+    """The same fields with the same meaning: generations count from 1, `valid` counts children."""
+    result, _ = probe()
+    batches = [event for event in story(result) if event["kind"] == "batch"]
+    fields = {"kind", "generation", "operator", "children", "valid", "distinct", "reward"}
+    assert [set(batch) for batch in batches] == [fields] * 6
+    assert [batch["generation"] for batch in batches] == [1, 2, 3, 4, 5, 6]
+    assert {batch["operator"] for batch in batches} == {"m1+m2"}
+    assert tuple(batch["valid"] / batch["children"] for batch in batches) == result.member_valid
+    assert tuple(batch["reward"] for batch in batches) == result.member_reward
+
+
 @pytest.mark.parametrize("after", [3, 70, 150])
 def test_an_interrupted_probe_goes_on_as_if_nothing_had_happened(probe, fake_pool, tmp_path, after):
     """Interrupted while it measures, trains or writes parents, and resumed: the same events, charges and result."""
