@@ -1,0 +1,131 @@
+import fcntl
+import json
+
+import pytest
+
+from coevo.errors import RunError
+from coevo.experiments.bench import Request, bench, environments, locked, row_of, rows_of, state_of, write
+from coevo.experiments.cell_folder import CellFolder
+from coevo.experiments.running import CellRunner
+
+TOTAL = 'baseline = "frozen"\ncompare_at = ["operator", "total"]'
+SKILLS = '[arms.skills]\nes = "off"\nskill_every = 2\n'
+
+
+@pytest.fixture
+def text(grid_text):
+    """The small grid with an arm that has skills, compared at equal totals too."""
+    return grid_text.replace('baseline = "frozen"', TOTAL) + SKILLS
+
+
+@pytest.fixture
+def grid(layout, text):
+    """Its layout."""
+    return layout(text)
+
+
+@pytest.fixture
+def cells(grid):
+    """Its cells by name."""
+    return {cell.name: cell for cell in grid.cells}
+
+
+@pytest.fixture
+def out(grid, fill, tmp_path):
+    """Its runs: three completions for skills, and raised cells to match."""
+    fill(tmp_path / "out", grid, skill=lambda cell: 3 * (cell.arm == "skills"))
+    return tmp_path / "out"
+
+
+@pytest.fixture
+def redo(out, cells, write_run):
+    """Gives the donor of seed 0 another run, with so many skill completions."""
+    donor = cells["tsp/10/skills/s0"]
+    return lambda skill, **how: write_run(CellFolder(out, donor).path, donor.config, skill=skill, **how)
+
+
+RAISED = "tsp/10/frozen@skills/s0"
+
+
+def test_a_raised_cell_counts_while_it_matches_its_donor(out, cells, redo):
+    """After another run of the donor it is stale, and says at which budget totals would be equal."""
+    assert (row_of(out, cells[RAISED]).state, row_of(out, cells[RAISED]).planned) == ("done", 13)
+    redo(5)
+    row = row_of(out, cells[RAISED])
+    assert (row.state, row.objectives) == ("stale", {})
+    assert "budget 15" in row.detail
+    redo(3)
+    assert row_of(out, cells[RAISED]).state == "done"
+    redo(0)
+    assert (row_of(out, cells[RAISED]), state_of(out, cells[RAISED])) == (None, "not needed")
+
+
+def test_a_stale_cell_is_said_to_be_stale_on_the_page(out, grid, grid_file, text, redo):
+    """And its seed is no part of the comparison at equal totals."""
+    redo(5)
+    write(Request(grid_file(text), out), grid)
+    lines = (out / "table.md").read_text().splitlines()
+    assert any(line.startswith(f"- {RAISED}: stale: its run is not of budget 15") for line in lines)
+    assert any(line.startswith("| total | tsp | 10 | test20 | skills | frozen@skills | 1 of 1 |") for line in lines)
+    assert any(line.startswith("| Δ skills : frozen@skills | +0.00 %, 1 of 2 seeds |") for line in lines)
+
+
+def test_a_raised_cell_waits_for_its_donor(out, cells, redo):
+    """While that is not done there is nothing to match: a run is stale, no run is missing, neither has failed."""
+    redo(3, finished=False)
+    row = row_of(out, cells[RAISED])
+    assert (row.state, row.detail) == ("stale", "it waits for tsp/10/skills/s0, which is unfinished")
+    for file in CellFolder(out, cells[RAISED]).path.glob("*/config.toml"):
+        file.unlink()
+    assert row_of(out, cells[RAISED]).state == "missing"
+
+
+@pytest.fixture
+def started(monkeypatch):
+    """Names and budgets of the cells that would have been run anew; none is."""
+    found = []
+
+    def note(self, folder, run):
+        found.append((folder.cell.name, folder.cell.config.budget, run))
+        raise RunError("not in this test")
+
+    monkeypatch.setattr(CellRunner, "_start", note)
+    return found
+
+
+def test_a_donor_is_rerun_with_its_raised_cells(out, grid_file, text, started):
+    """Its own raised cell, which waits for it, and no other one."""
+    wanted = []
+    bench(Request(grid_file(text), out, rerun=("*/skills/s0",)), lambda cells: wanted.extend(cells) or (lambda news: 0))
+    assert [cell.name for cell in wanted] == ["tsp/10/skills/s0", RAISED]
+    assert started == [("tsp/10/skills/s0", 10, None)]
+
+
+def test_a_stale_cell_is_run_anew_by_the_same_command(out, grid_file, text, redo, started):
+    """At the budget that makes totals equal now; everything else is kept."""
+    redo(5)
+    bench(Request(grid_file(text), out), lambda cells: lambda news: None)
+    assert started == [(RAISED, 15, None)]
+
+
+def test_environments_are_those_of_finished_cells(out, grid, cells, write_run):
+    """Each different one once, with the number of its cells; a damaged note is refused by name."""
+    donor = CellFolder(out, cells["tsp/10/es/s0"])
+    write_run(donor.path, donor.cell.config, finished=False)
+    done = [row for row in rows_of(out, grid) if row.state == "done"]
+    (found,) = environments(out, done)
+    assert (found["cells"], len(done), found["commit"]) == (7, 7, "abc")
+    file = out / "cells" / done[0].cell / done[0].run / "environment.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), "commit": "abd"}))
+    assert sorted(each["cells"] for each in environments(out, done)) == [1, 6]
+    file.write_text("[1]")
+    with pytest.raises(RunError, match=r"environment.json is not a JSON object"):
+        environments(out, done)
+
+
+def test_a_folder_is_held_by_one_process(tmp_path):
+    """A second one is refused; an error that looks like it, from inside, is passed on as it is."""
+    with locked(tmp_path), pytest.raises(RunError, match="in use by another coevo bench"), locked(tmp_path):
+        pass
+    with pytest.raises(BlockingIOError), locked(tmp_path):
+        raise BlockingIOError(fcntl.LOCK_NB, "a pipe is full")
