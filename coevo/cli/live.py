@@ -17,8 +17,8 @@ from coevo.cli.summary import percent
 from coevo.content import find_problem
 from coevo.records.event_log import Event, Listener
 from coevo.searching.config import SearchConfig
-from coevo.searching.finish import gap
 from coevo.searching.metering import Meter, is_new_best, meter_of, valid_share
+from coevo.searching.result import gap
 
 
 class Tally:
@@ -100,7 +100,7 @@ class Tally:
     @property
     def gap(self) -> float | None:
         """Gap of the best so far to the best known."""
-        return gap(self.problem, self.objective, self.reference)
+        return gap(self.problem.sign(), self.objective, self.reference)
 
     def line(self) -> str:
         """The state on one line."""

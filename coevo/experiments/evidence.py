@@ -17,7 +17,7 @@ from coevo.records.event_log import Event
 from coevo.searching.closing import Tally
 from coevo.searching.config import SearchConfig
 from coevo.searching.finish import Row, summarised
-from coevo.searching.result import SearchResult, SplitResult
+from coevo.searching.result import SearchResult, SplitResult, gap
 
 NOTHING = "nothing"
 
@@ -121,9 +121,7 @@ class Evidence:
     def _with_gap(self, split: str, value: SplitResult) -> SplitResult:
         """Fraction by which a mean is worse than the mean best-known objective; None where none is known."""
         reference = self.started["references"].get(split)
-        if value.objective is None or not reference:
-            return value
-        return value.model_copy(update={"gap": self._sign() * (value.objective - reference) / abs(reference)})
+        return value.model_copy(update={"gap": gap(self._sign(), value.objective, reference)})
 
     def _sign(self) -> float:
         """+1 if the objective is minimised, −1 if maximised: what turns it into a cost."""

@@ -6,13 +6,12 @@ Objectives are those of verdicts and of `textbook` events; best-known values and
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import cast
 
-from coevo.content import ProblemFolder
 from coevo.evaluation.fresh_seeds import parse_split
 from coevo.reporting.journal import Journal, Verdict
 from coevo.reporting.story import Comparison, Sense, SplitStory
-from coevo.searching.finish import gap, summarised
+from coevo.searching.finish import summarised
+from coevo.searching.result import gap
 
 Verdicts = Mapping[str, Verdict]
 """Verdicts on one candidate, by split; `#` and a number mark a split under fresh seeds."""
@@ -36,8 +35,7 @@ class Yardstick:
 
     def gap(self, objective: float | None, split: str = "search") -> float | None:
         """The fraction by which a mean objective is worse than the best known one of a split; None without either."""
-        # A gap needs no more of a problem than its sign, and the folder of a run's problem may be gone.
-        return gap(cast(ProblemFolder, self), objective, self.references.get(split))
+        return gap(self.sign(), objective, self.references.get(split))
 
 
 def sense_of(verdicts: Mapping[str, Verdicts]) -> Sense | None:

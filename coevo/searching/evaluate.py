@@ -18,8 +18,9 @@ from coevo.evaluation.fresh_seeds import fresh
 from coevo.interfaces import Instance
 from coevo.searching.assemble import read_heuristic
 from coevo.searching.drawing import draw_solution, drawing_format
-from coevo.searching.finish import gap, instances_of, reference_of
+from coevo.searching.finish import instances_of, reference_of
 from coevo.searching.instance_files import read_instance_files
+from coevo.searching.result import gap
 
 logger = logging.getLogger(__name__)
 
@@ -179,7 +180,7 @@ def _rows(folder: ProblemFolder, group: _Group, verdicts: Sequence[Evaluation]) 
                 "name": instance.name,
                 "objective": objective,
                 "reference": reference,
-                "gap": gap(folder, objective, reference),
+                "gap": gap(folder.sign(), objective, reference),
                 "cpu_s": round(cpu_s, 6),
                 "status": failed.status if failed else "ok",
                 "detail": failed.detail if failed else "",
@@ -209,7 +210,7 @@ def _summary(
         "detail": "",
         "objective": objective,
         "spread": statistics.stdev(means) if len(means) > 1 else None,
-        "gap": gap(folder, objective, reference),
+        "gap": gap(folder.sign(), objective, reference),
         "cpu_s": cpu_s,
     }
 

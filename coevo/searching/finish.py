@@ -16,7 +16,7 @@ from coevo.evaluation.fresh_seeds import fresh
 from coevo.evolution.population import Population, Scored
 from coevo.interfaces import Instance, Solution
 from coevo.searching.examiner import Examiner, Role
-from coevo.searching.result import Best, SplitResult
+from coevo.searching.result import Best, SplitResult, gap
 
 logger = logging.getLogger(__name__)
 
@@ -85,7 +85,7 @@ def report(problem: ProblemFolder, chosen: Scored | None, examiner: Examiner, wa
 
 
 def _with_gaps(problem: ProblemFolder, row: Row, known: Mapping[str, float]) -> Row:
-    return {s: v.model_copy(update={"gap": gap(problem, v.objective, known.get(s))}) for s, v in row.items()}
+    return {s: v.model_copy(update={"gap": gap(problem.sign(), v.objective, known.get(s))}) for s, v in row.items()}
 
 
 def draws(problem: ProblemFolder, split: str) -> list[str]:
@@ -215,10 +215,3 @@ def _call(problem: ProblemFolder, name: str, *arguments: str, then: Callable[[An
     except (Exception, SystemExit) as error:
         call = f"{name}({', '.join(map(repr, arguments))})"
         raise ContentError(f"{problem.path / 'problem.py'}: {call} fails: {type(error).__name__}: {error}") from error
-
-
-def gap(problem: ProblemFolder, objective: float | None, reference: float | None) -> float | None:
-    """How much worse a mean objective is than the mean best-known one, as a fraction of the latter; 0 is optimal."""
-    if objective is None or not reference:
-        return None
-    return problem.sign() * (objective - reference) / abs(reference)

@@ -63,3 +63,16 @@ class SearchResult(_Frozen):
     wall_s: float
     run: str
     failures: tuple[str, ...] = ()
+
+
+def gap(sign: float, objective: float | None, reference: float | None) -> float | None:
+    """How much worse a mean objective is than the mean best-known one, as a fraction of the latter; 0 is optimal.
+
+    Args:
+        sign: +1 if the objective is minimised, −1 if maximised.
+        objective: Own sense; None where the heuristic failed.
+        reference: Mean best-known objective or bound; None, or 0, where there is none to compare with.
+    """
+    if objective is None or not reference:
+        return None
+    return sign * (objective - reference) / abs(reference)

@@ -4,9 +4,6 @@ from collections import Counter
 import pytest
 
 from coevo.content import find_problem
-from coevo.engines.guiding import basis_file
-from coevo.engines.loading import resolve_model
-from coevo.engines.policy import GUIDED
 from coevo.errors import ConfigError
 from coevo.es.strategy import EvolutionStrategy
 from coevo.experiments.cell_folder import select
@@ -163,10 +160,6 @@ def different_models():
 def test_every_arm_of_a_bundled_grid_can_start(cell):
     """Its model is found with all that its weights need, tells its fingerprint, and suits its ES."""
     config = cell.config
-    if config.es != "off" and config.weights.scope == GUIDED:
-        file = basis_file(config.weights, resolve_model(config.model))
-        if not file.is_file():
-            pytest.skip(f"{file.name} is not there yet")
     model = start_model(config, find_problem(cell.problem))
     try:
         assert model.engine.fingerprint() >= 0
