@@ -3,7 +3,7 @@
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import typer
@@ -135,6 +135,17 @@ class LiveScreen:
         grid.add_row("valid", tally.share, Text(per_operator))
         grid.add_row("σ", "–" if tally.sigma is None else f"{tally.sigma:.3g}", tally.guard)
         return Group(Text(f"{tally.phase}  ({seconds:.0f} s)"), grid)
+
+
+def warning(sentences: Sequence[str]) -> Listener:
+    """Says what is allowed but unwise once the job has begun: a refusal before that is to be the only line."""
+
+    def take(event: Event) -> None:
+        if event["kind"] == "started":
+            for sentence in sentences:
+                typer.echo(f"coevo: {sentence}", err=True)
+
+    return take
 
 
 @contextmanager

@@ -96,6 +96,7 @@ def probe(
         "subspace_unit": subspace_unit, "z_scores": z_scores, "rank": rank,
     }  # fmt: skip
 
+    from coevo.cli.live import warning
     from coevo.cli.probe_report import following_probe, print_probe
     from coevo.cli.summary import present
     from coevo.experiments.probe_config import make_probe_config
@@ -103,8 +104,7 @@ def probe(
 
     tables = {"evolution_strategy": present(strategy), "weights": present(weights)}
     config = make_probe_config(present(given) | tables)
-    for warning in config.evolution_strategy.warnings():
-        typer.echo(f"coevo: {warning}", err=True)
+    warnings = warning(config.evolution_strategy.warnings())
     with following_probe(config) as listener:
-        result = run_probe(config, runs_dir=runs_dir, listeners=(listener,))
+        result = run_probe(config, runs_dir=runs_dir, listeners=(warnings, listener))
     print_probe(result, as_json=json)

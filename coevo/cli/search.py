@@ -143,7 +143,7 @@ def search(
     if budget is None and recipe is None:
         values.setdefault("budget", 200)
 
-    from coevo.cli.live import following
+    from coevo.cli.live import following, warning
     from coevo.searching.api import run_search
     from coevo.searching.config import make_config
 
@@ -151,10 +151,9 @@ def search(
     if dry_run:
         print_dry_run(resolved, as_json=json)
         return
-    for warning in resolved.evolution_strategy.warnings():
-        typer.echo(f"coevo: {warning}", err=True)
+    warnings = warning(resolved.evolution_strategy.warnings())
     with following(resolved) as listener:
-        result = run_search(resolved, runs_dir=runs_dir, listeners=(listener,))
+        result = run_search(resolved, runs_dir=runs_dir, listeners=(warnings, listener))
     print_result(result, as_json=json)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 
 from coevo.content import ProblemFolder
-from coevo.errors import ConfigError
+from coevo.errors import ConfigError, ModelError
 from coevo.evolution.renderers import RendererName
 from coevo.interfaces import Engine, Request, Sampling
 from coevo.records.event_log import EventLog
@@ -87,7 +87,11 @@ def check_analyst(config: SearchConfig) -> None:
     """
     if config.skill_every is None or config.skill_model in ("", STATISTICS):
         return
-    if renderer_of(_config_of_other(config)) == "slots":
+    try:
+        renderer = renderer_of(_config_of_other(config))
+    except ModelError as error:
+        raise ModelError(f"skill model: {error}") from error
+    if renderer == "slots":
         raise ConfigError(
             f"expected a skill model that reads words, got {config.skill_model}, which reads slots; "
             f"name another one, or take --skill-model {STATISTICS}"

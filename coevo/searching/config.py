@@ -136,6 +136,8 @@ class SearchConfig(BaseModel):
             raise ValueError("method grammar reads no prompts, so a skill has no effect; drop skill_every")
         if self.guard and not self.learns:
             raise ValueError("the guard refuses updates, and noise only has none; drop one of them")
+        if self.es == "off" and (self.guard or not self.learns):
+            raise ValueError("without ES there are no members to guard or to perturb; take es dense, or drop the rest")
         if self.skill_every is None and self.skill_model:
             raise ValueError(f"skill_model {self.skill_model!r} without skill_every would never be asked; set both")
         return self

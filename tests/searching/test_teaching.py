@@ -125,6 +125,9 @@ def test_an_operator_without_a_place_for_the_skill_is_refused():
         ({"skill_model": "statistics"}, "without skill_every"),
         ({"method": "sample", "reward": "difference"}, "take cost or rank"),
         ({"skill_every": 0}, "skill_every"),
+        ({"es": "off", "guard": True}, "no members to guard"),
+        ({"es": "off", "learns": False}, "no members to guard or to perturb"),
+        ({"learns": False, "guard": True}, "drop one of them"),
         ({"skill_every": 1, "skill": {"group": 1}}, "group"),
     ],
 )
