@@ -129,7 +129,7 @@ def table(title: str, groups: Iterable[tuple[str, Sequence[Answer]]]) -> str:
 
 
 def tables(answers: Sequence[Answer]) -> str:
-    """The answers by operator, by kind and by idiom (both without m2, whose hints are vain), and by cell."""
+    """The answers by operator, kind and idiom, and by cell; m2 is to keep its parent's structure and counts apart."""
     obeying = [answer for answer in answers if answer.operator != "m2"]
     return "".join(
         (

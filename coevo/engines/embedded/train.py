@@ -92,6 +92,7 @@ def make_model(folder: Path, recipe: Recipe, early: Sequence[Early] = ()) -> lis
             _save(model, tokenizer, waiting.pop(0).folder)
 
     report = train(model, tokenizer, samples, minutes=recipe.minutes, seed=recipe.seed, checkpoint=keep)
+    keep(1.0)
     _LOG.info("trained: %s", report)
     _save(model, tokenizer, folder)
     return describe(folder, recipe, report, samples)

@@ -30,10 +30,16 @@ def loaded() -> tuple[Any, Any]:
 
 
 def test_folder_is_small_and_holds_no_pickle() -> None:
-    """Only JSON, Markdown and safetensors, 20 MB at most."""
+    """Only JSON, Markdown and safetensors (a basis is one under another suffix), 20 MB at most."""
+    from safetensors import safe_open
+
     files = [file for file in FOLDER.rglob("*") if file.is_file()]
 
-    assert {file.suffix for file in files} == {".json", ".md", ".safetensors"}
+    assert {file.suffix for file in files} - {".basis"} == {".json", ".md", ".safetensors"}
+    for file in files:
+        if file.suffix == ".basis":
+            with safe_open(file, "np") as basis:
+                assert list(basis.keys())
     assert sum(file.stat().st_size for file in files) <= 20_000_000
 
 
@@ -84,17 +90,19 @@ def test_idioms_of_hints_are_single_tokens(loaded: tuple[Any, Any]) -> None:
         assert len(loaded[1].encode(f"<i1><a0>item<a1>bins->vector<u>{idiom}<x>!{idiom}<c>")) == 12
 
 
-@pytest.mark.parametrize("idiom", ["exp", "rank", "power"])
-def test_hints_move_the_model(loaded: tuple[Any, Any], idiom: str) -> None:
+def test_hints_move_the_model(loaded: tuple[Any, Any]) -> None:
     """More children have what is to be used than what is to be avoided (a floor, not the measured effect)."""
     signature = SIGNATURES["square"]
+    idioms = ["mean", "exp", "rank", "power", "choice"] * 8
 
-    def children(guidance: Guidance) -> int:
-        prompts = [encode_prompt("i1", signature, [], guidance)] * 24
+    def children(hints: list[Guidance]) -> int:
+        prompts = [encode_prompt("i1", signature, [], hint) for hint in hints]
         bodies = [canonical(signature, child) for child in sampler(*loaded, 0)(prompts)]
-        return sum(idiom in idioms_of_body(body) for body in bodies)
+        return sum(idiom in idioms_of_body(body) for idiom, body in zip(idioms, bodies, strict=True))
 
-    assert children(Guidance(use=(idiom,))) >= children(Guidance(avoid=(idiom,))) + 8
+    used = children([Guidance(use=(idiom,)) for idiom in idioms])
+    avoided = children([Guidance(avoid=(idiom,)) for idiom in idioms])
+    assert used >= avoided + 5
 
 
 @pytest.mark.parametrize("name", sorted(FAMILIES))

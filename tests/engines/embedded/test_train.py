@@ -1,29 +1,52 @@
 """The one command, on a corpus and a budget too small to learn from."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from coevo.engines.embedded.corpus import generate
-from coevo.engines.embedded.train import Recipe, main, taught
+from coevo.engines.embedded.train import Early, Recipe, main, make_model, taught
+from coevo.engines.embedded.training import Report
+
+MODULE = "coevo.engines.embedded.train"
 
 
-@pytest.mark.slow
 def test_an_early_model_is_kept_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The half-trained model is a whole folder with the same tokenizer and other weights; training goes on from it."""
+    """The first step past its share is kept, as a folder with the same tokenizer; one never reached is the last."""
+    import torch
     from safetensors.torch import load_file
 
-    monkeypatch.setattr("coevo.engines.embedded.sampling._MAX_TOKENS", 2)
-    early, late = tmp_path / "early", tmp_path / "late"
-    command = ["--minutes", "0.02", "--samples", "700", "--cell", "1", "--early", str(early), "--early-share", "0.1"]
-    main(["--out", str(late), *command])
-    before, after = (load_file(folder / "model.safetensors") for folder in (early, late))
+    def train_in_three_steps(model: Any, *_: Any, checkpoint: Callable[[float], None], **__: Any) -> Report:
+        for share in (0.1, 0.3, 0.6):
+            with torch.no_grad():
+                model.model.norm.weight.fill_(share)
+            checkpoint(share)
+        return Report(3, 0, 0.0, 0, 0.0)
 
-    assert {file.name for file in early.iterdir()} == {file.name for file in late.iterdir()} - {"README.md"}
-    assert (early / "tokenizer.json").read_bytes() == (late / "tokenizer.json").read_bytes()
-    assert before.keys() == after.keys()
-    assert all((before[name] != after[name]).any() for name in before)
+    monkeypatch.setattr(f"{MODULE}.train", train_in_three_steps)
+    monkeypatch.setattr(f"{MODULE}.describe", lambda *_: [])
+    early = [Early(tmp_path / "never", 0.9), Early(tmp_path / "early", 0.25)]
+    make_model(tmp_path / "late", Recipe(samples=40), early)
+    kept = {folder.name: load_file(folder / "model.safetensors")["model.norm.weight"] for folder in tmp_path.iterdir()}
+
+    assert {name: round(weights.mean().item(), 3) for name, weights in kept.items()} == {
+        "early": 0.3, "never": 0.6, "late": 0.6,
+    }  # fmt: skip
+    for name in ("coevo.json", "tokenizer.json", "config.json"):
+        assert (tmp_path / "early" / name).read_bytes() == (tmp_path / "late" / name).read_bytes()
+
+
+def test_early_flags_reach_the_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`--early` keeps one model, after a quarter unless `--early-share` says otherwise; without it none is kept."""
+    asked = []
+    monkeypatch.setattr(f"{MODULE}.make_model", lambda folder, recipe, early: asked.append(early))
+    for flags in ([], ["--early", str(tmp_path)], ["--early", str(tmp_path), "--early-share", "0.5"]):
+        main(["--out", "out", *flags])
+
+    assert asked == [[], [Early(tmp_path, 0.25)], [Early(tmp_path, 0.5)]]
 
 
 @pytest.mark.slow
