@@ -337,5 +337,13 @@ def explain(error: ValidationError) -> str:
         if item["type"] == "value_error" and isinstance(item["input"], dict):
             parts.append(f"{where}: {item['msg']}" if item["loc"] else item["msg"].removeprefix("Value error, "))
         else:
-            parts.append(f"{where}: {item['msg']} (got {item['input']!r:.60})")
+            parts.append(f"{where}: {item['msg']} (got {_shown(item['input'])})")
     return "; ".join(parts)
+
+
+def _shown(value: object) -> str:
+    """The beginning of a value as Python writes it, if that can be written: tables may hold tables without end."""
+    try:
+        return f"{value!r:.60}"
+    except RecursionError:
+        return "a value that is nested too deeply to show"

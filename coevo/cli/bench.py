@@ -2,7 +2,9 @@
 
 import os
 import shlex
+import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -57,7 +59,7 @@ def bench(
         _list(request, as_json=json)
         return
     try:
-        with _following() as begin:
+        with _stopped_by_termination(), _following() as begin:
             rows = run(request, begin)
     except KeyboardInterrupt:
         typer.echo("coevo: interrupted; the same command goes on with the grid", err=True)
@@ -126,6 +128,23 @@ def _conclude(request: "Request", rows: "Sequence[Row]", *, as_json: bool) -> No
         typer.echo(f"coevo: cell {row.cell} failed: {escaped(row.detail)}", err=True)
     if failed:
         raise typer.Exit(1)
+
+
+@contextmanager
+def _stopped_by_termination() -> Iterator[None]:
+    """Let SIGTERM stop the block as Ctrl-C does, so that cells close their runs; only the main thread can."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(number: int, frame: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 @contextmanager

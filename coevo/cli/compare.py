@@ -25,10 +25,12 @@ def compare(
     from coevo.cli.summary import console
     from coevo.experiments.comparing import side_by_side
 
+    if page is not None:
+        from coevo.reporting.writing import check_place, write_comparison
+
+        check_place(page)
     found = side_by_side(runs)
     if page is not None:
-        from coevo.reporting.writing import write_comparison
-
         write_comparison(runs, page)
     if json:
         typer.echo(codec.dumps({"runs": [_as_json(run) for run in found.runs], "configs": dict(found.configs)}))

@@ -59,7 +59,12 @@ def probe(
         list[Path] | None, typer.Option(help="A parent of your own; repeatable.", rich_help_panel=MEASURE)
     ] = None,
     trained: Annotated[
-        int | None, typer.Option(help="Parents to train on, if the model writes them.  [6]", rich_help_panel=MEASURE)
+        int | None,
+        typer.Option(
+            help="Parents to train on, if the model writes them: that takes up to 40 completions for each parent, "
+            "10,000 in all.  [6]",
+            rich_help_panel=MEASURE,
+        ),
     ] = None,
     held_out: Annotated[
         int | None, typer.Option(help="Parents to measure only; likewise.  [6]", rich_help_panel=MEASURE)

@@ -149,8 +149,10 @@ def environments(out: Path, rows: Iterable[Row]) -> tuple[Mapping[str, Any], ...
             continue
         try:
             noted = dict(json.loads(file.read_text()))
-        except (ValueError, TypeError) as error:
+        except (ValueError, TypeError, RecursionError) as error:
             raise RunError(f"{file} is not a JSON object: {error}") from error
+        if not isinstance(noted.get("packages", {}), dict):
+            raise RunError(f"expected a table of packages in {file}, got {noted['packages']!r:.60}")
         key = json.dumps({k: v for k, v in noted.items() if k not in ("model", "fingerprint")}, sort_keys=True)
         found[key] = found.get(key, 0) + 1
     return tuple({"cells": count, **json.loads(key)} for key, count in found.items())

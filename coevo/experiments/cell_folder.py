@@ -4,6 +4,7 @@ The newest run in it is the one that counts; a run that was redone stays beside 
 """
 
 import json
+import os.path
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -41,11 +42,25 @@ class CellFolder:
         return runs[-1] if runs else None
 
     def failure(self) -> str:
-        """Why the last attempt failed; empty if it did not."""
-        return str(json.loads(self._note.read_text())["error"]) if self._note.is_file() else ""
+        """Why the last attempt failed, or no attempt can succeed; empty if neither."""
+        if obstacle := self._obstacle():
+            return obstacle
+        if not self._note.is_file():
+            return ""
+        try:
+            return str(json.loads(self._note.read_text(encoding="utf-8"))["error"])
+        except (ValueError, TypeError, KeyError, RecursionError):
+            return f"for a reason that cannot be read in {self._note}"
+
+    def _obstacle(self) -> str:
+        """What keeps the folder from being made; empty if nothing does."""
+        there = next(path for path in (self.path, *self.path.absolute().parents) if os.path.lexists(path))
+        return "" if there.is_dir() else f"expected a folder at {there}, found something else; move it away"
 
     def fail(self, error: str) -> None:
-        """Note a failed attempt."""
+        """Note a failed attempt, unless what is in the way of the folder says it already."""
+        if self._obstacle():
+            return
         self.path.mkdir(parents=True, exist_ok=True)
         write_json(self._note, {"schema_version": 1, "error": error})
 

@@ -173,12 +173,19 @@ def configuration(grid: Grid, name: str, budget: int, arm: str, seed: int) -> Se
             merges = key in TABLES and isinstance(inner, dict) and isinstance(value, dict)
             values[key] = {**(inner or {}), **value} if merges else value
     recipe = values.pop("recipe", None)
-    if recipe is not None:
-        recipe = str(recipe).replace("{budget}", str(budget))
     try:
+        if recipe is not None:
+            recipe = _recipe(recipe, budget)
         return absolute(make_config({**values, "problem": name, "budget": budget, "seed": seed}, recipe))
     except ConfigError as error:
         raise ConfigError(f"arms.{arm} on problem {name} at budget {budget}: {error}") from error
+
+
+def _recipe(name: object, budget: int) -> str:
+    """The name of a recipe at a budget."""
+    if not isinstance(name, str):
+        raise ConfigError(f"expected the name of a recipe, got {type(name).__name__}")
+    return name.replace("{budget}", str(budget))
 
 
 def _check_different(grid: Grid, cells: tuple[Cell, ...]) -> None:

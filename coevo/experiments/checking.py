@@ -53,7 +53,7 @@ def verify(out: Path) -> Verification:
     rows = read_rows(out / CELLS)
     traced = dict(_traced(out, layout))
     finished = [row for row in rows if row.state == "done"]
-    count = sum(row.key in traced for row in finished)
+    count = sum(row.key in traced and traced[row.key].state == "done" for row in finished)
     lines = [*_strangers(layout, rows), *_other_searches(out, layout), *differences(rows, traced)]
     if finished and count == len(finished) and environments(out, finished) != provenance.environments:
         lines.append(f"{PROVENANCE}: the environments are not those of the runs")
@@ -81,14 +81,14 @@ def read_provenance(path: Path) -> Provenance:
     try:
         values = json.loads(path.read_text(encoding="utf-8"))
         version = values.pop("schema_version", None)
-        if version != 1:
+        if type(version) is not int or version != 1:  # to Python, true and 1.0 equal 1
             raise RunError(f"{path}: expected schema_version 1, got {version}; use the coevo that wrote it")
         return Provenance.model_validate(values)
     except OSError as error:
         raise RunError(f"expected a finished grid with {path}, got: {error.strerror}; run coevo bench first") from error
     except ValidationError as error:
         raise RunError(f"{path}: {explain(error)}") from error
-    except (ValueError, AttributeError) as error:
+    except (ValueError, TypeError, AttributeError, RecursionError) as error:
         raise RunError(f"{path} is not a JSON object: {error}") from error
 
 
@@ -129,6 +129,8 @@ def _against(path: Path, anew: str) -> Iterator[str]:
         said = path.read_text(encoding="utf-8").splitlines()
     except OSError as error:
         raise RunError(f"expected {path}, got: {error.strerror}; run coevo bench first") from error
+    except UnicodeDecodeError as error:
+        raise RunError(f"expected UTF-8 text in {path}, got {error.reason} at byte {error.start}") from error
     found = anew.splitlines()
     for number in range(max(len(said), len(found))):
         left, right = (lines[number] if number < len(lines) else "(nothing)" for lines in (said, found))

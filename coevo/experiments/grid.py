@@ -37,14 +37,29 @@ GIVEN = {"problem": "problems", "budget": "budgets", "seed": "seeds", "splits": 
 
 Budget = Annotated[int, Field(strict=True, ge=1)]
 Seed = Annotated[int, Field(strict=True, ge=0, lt=2**63)]
-ArmName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._+-]*$")]
+ArmName = Annotated[str, Field(max_length=64, pattern=r"^[A-Za-z0-9][A-Za-z0-9._+-]*$")]
 Pair = tuple[str, str]
 Meter = Literal["operator", "total"]
+
+MOST_SEEDS = 1_000
+MOST_CELLS = 10_000
+"""Searches of one grid, those raised to equal totals included; resolving that many takes about a minute."""
 
 
 def _counted(seeds: Any) -> Any:
     """The seeds 0, 1, 2, … for a count of them."""
-    return range(seeds) if isinstance(seeds, int) and not isinstance(seeds, bool) else seeds
+    if not isinstance(seeds, int) or isinstance(seeds, bool):
+        return seeds
+    if seeds > MOST_SEEDS:
+        raise ValueError(f"expected at most {MOST_SEEDS} seeds")
+    return range(seeds)
+
+
+def _whole(version: Any) -> Any:
+    """A version as it is if it is a whole number: to Python, true and 1.0 equal 1."""
+    if type(version) is not int:
+        raise ValueError("expected a whole number")
+    return version
 
 
 class _Table(BaseModel):
@@ -64,13 +79,13 @@ class Override(_Table):
 class Grid(_Table):
     """A grid file, checked as far as the file alone allows."""
 
-    schema_version: Literal[1]
+    schema_version: Annotated[Literal[1], BeforeValidator(_whole)]
     title: StrictStr
     problems: tuple[StrictStr, ...] = Field(min_length=1)
     """Names of problems, or paths of problem folders."""
     budgets: tuple[Budget, ...] = Field(min_length=1)
     """Operator completions of each search."""
-    seeds: Annotated[tuple[Seed, ...], BeforeValidator(_counted)] = Field(min_length=1)
+    seeds: Annotated[tuple[Seed, ...], BeforeValidator(_counted)] = Field(min_length=1, max_length=MOST_SEEDS)
     """The unit of all statistics; arms are paired by seed."""
     arms: dict[ArmName, dict[str, Any]] = Field(min_length=2)
     """Values of a search, by name of the arm."""
@@ -88,7 +103,7 @@ class Grid(_Table):
 
     @model_validator(mode="after")
     def _fits_together(self) -> "Grid":
-        for fault in chain(self._repetitions(), self._strangers(), self._misplaced()):
+        for fault in chain(self._repetitions(), self._strangers(), self._misplaced(), self._unpaired(), self._crowd()):
             raise ValueError(fault)
         return self
 
@@ -129,6 +144,22 @@ class Grid(_Table):
             for name, source in GIVEN.items():
                 if name in values:
                     yield f"{where}.{name}: a cell's {name} comes from the grid's {source}; drop it here"
+
+    def _unpaired(self) -> Iterator[str]:
+        for problem, override in self.overrides.items():
+            if override.arms is not None and not self.pairs_of(problem):
+                yield (
+                    f"overrides.{problem}.arms: expected both arms of a comparison, got {', '.join(override.arms)}, "
+                    "which leaves nothing to compare"
+                )
+
+    def _crowd(self) -> Iterator[str]:
+        most = 0
+        for problem in self.problems:
+            searches = len(self.arms_of(problem)) + ("total" in self.compare_at) * len(self.pairs_of(problem))
+            most += len(self.seeds) * len(self.budgets_of(problem)) * searches
+        if most > MOST_CELLS:
+            yield f"expected at most {MOST_CELLS} cells (problems × budgets × arms × seeds), got {most}"
 
     def arms_of(self, problem: str) -> tuple[str, ...]:
         """The arms that run on a problem, in the file's order."""

@@ -18,6 +18,8 @@ CHOICE = 4
 them, as those of a search are: what nearly any answer improves upon teaches nothing."""
 PATIENCE = 10
 """Completions of i1 that are spent on each of those before coevo goes on with fewer, or gives up."""
+MOST = 10_000
+"""Completions of i1 that are spent on parents altogether, however many are wanted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,10 +86,12 @@ def written(ask: Callable[[int], Sequence[Scored]], count: int) -> list[Scored]:
     """
     found: dict[float, Scored] = {}
     asked = 0
-    while len(found) < CHOICE * count and asked < PATIENCE * CHOICE * count:
-        for scored in ask(CHOICE * count):
+    most = min(PATIENCE * CHOICE * count, MOST)
+    while len(found) < CHOICE * count and asked < most:
+        batch = min(CHOICE * count, most - asked)
+        for scored in ask(batch):
             found.setdefault(round(scored.cost, COST_DECIMALS), scored)
-        asked += CHOICE * count
+        asked += batch
     if len(found) < count:
         raise ModelError(
             f"expected {count} valid candidates of different cost for parents, got {len(found)} among {asked} answers "

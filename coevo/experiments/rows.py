@@ -108,12 +108,14 @@ def read_rows(path: Path) -> list[Row]:
         raise RunError(
             f"expected the cells of a grid at {path}, got: {error.strerror}; run coevo bench first"
         ) from error
-    rows = []
-    for number, record in enumerate(csv.DictReader(io.StringIO(text)), 2):
-        try:
+    except UnicodeDecodeError as error:
+        raise RunError(f"expected UTF-8 text in {path}, got {error.reason} at byte {error.start}") from error
+    rows: list[Row] = []
+    try:
+        for record in csv.DictReader(io.StringIO(text)):
             rows.append(_row(record))
-        except (KeyError, ValueError, TypeError, AttributeError) as error:
-            raise RunError(f"{path}, line {number}: expected a cell of a grid, got {error!r}") from error
+    except (KeyError, ValueError, TypeError, AttributeError, csv.Error) as error:
+        raise RunError(f"{path}, line {len(rows) + 2}: expected a cell of a grid, got {error!r}") from error
     return rows
 
 

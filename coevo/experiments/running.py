@@ -106,9 +106,10 @@ class CellRunner:
                     self._report(Progress(cell, "kept"))
                     return
             self._running[cell.name] = self._start(folder, None if anew else folder.run())
-        except RunError as error:
+        except (RunError, OSError) as error:
+            detail = folder.failure() if isinstance(error, NotADirectoryError | FileExistsError) else ""
             folder.fail(str(error))
-            self._report(Progress(cell, "failed", detail=str(error)))
+            self._report(Progress(cell, "failed", detail=detail or str(error)))
 
     def _start(self, folder: CellFolder, run: Path | None) -> _Running:
         folder.path.mkdir(parents=True, exist_ok=True)

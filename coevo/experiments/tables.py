@@ -11,7 +11,7 @@ import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, field_validator
 
 from coevo.errors import escaped
 from coevo.experiments.cells import Layout
@@ -38,6 +38,14 @@ class Provenance(BaseModel):
     model: str | None = None
     """The model given on the command line, if one was."""
     environments: tuple[Mapping[str, Any], ...]
+
+    @field_validator("environments")
+    @classmethod
+    def _can_be_told(cls, environments: tuple[Mapping[str, Any], ...]) -> tuple[Mapping[str, Any], ...]:
+        for each in environments:
+            if type(each.get("cells")) is not int or not isinstance(each.get("packages", {}), dict):
+                raise ValueError("expected the number of cells and a table of packages in each")
+        return environments
 
 
 def table_csv(results: Sequence[Result]) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from coevo.errors import ConfigError
 from coevo.experiments.probe_config import is_probe
 from coevo.records.files import write_text
 from coevo.reporting.comparison import comparison_page
@@ -15,6 +16,9 @@ from coevo.reporting.run_page import run_page
 from coevo.reporting.telling import tell_run
 
 PAGE = "report.html"
+
+BEGINNING = b"<!doctype html>"
+"""Of every page; a file that begins otherwise is none, and is not written over."""
 
 
 def write_page(folder: Path, to: Path | None = None, *, draw: bool | None = None) -> Path:
@@ -32,9 +36,53 @@ def write_page(folder: Path, to: Path | None = None, *, draw: bool | None = None
 
     Raises:
         RunError: If `folder` is none of these, or what is in it cannot be read.
+        ConfigError: If the page cannot be written there, or something else than a page would be lost.
     """
     file = to if to is not None else folder / PAGE
-    write_text(file, _page(folder, draw))
+    if to is not None or folder.is_dir():
+        check_place(file)
+    return _written(file, _page(folder, draw))
+
+
+def check_place(file: Path) -> None:
+    """Refuse to write a page where it does not belong.
+
+    Raises:
+        ConfigError: If the folder is missing, something is there that is not a page, or it would lie among the files
+            of a run under another name than a run's page has.
+    """
+    try:
+        if not file.parent.is_dir():
+            raise ConfigError(f"expected a file in a folder that exists, got {file}; make its folder first")
+        if file.is_symlink() or (file.exists() and not _is_page(file)):
+            raise ConfigError(f"expected a new file or an older page to write to, got {file}; name another one")
+    except OSError as error:
+        raise ConfigError(f"expected to write a page at {file}, got: {error.strerror}") from error
+    inside = _run_around(file)
+    if inside is not None and file.resolve() != inside / PAGE:
+        raise ConfigError(f"expected a file outside the run {inside}, or its {PAGE}, got {file}; name another one")
+
+
+def _is_page(file: Path) -> bool:
+    if not file.is_file():
+        return False
+    with file.open("rb") as content:
+        return content.read(len(BEGINNING)).lower() == BEGINNING
+
+
+def _run_around(file: Path) -> Path | None:
+    """The run directory that a file lies in, at whatever depth."""
+    for folder in file.resolve().parents:
+        if (folder / "config.toml").is_file() and (folder / "candidates").is_dir():
+            return folder
+    return None
+
+
+def _written(file: Path, page: str) -> Path:
+    try:
+        write_text(file, page)
+    except OSError as error:
+        raise ConfigError(f"expected to write a page at {file}, got: {error.strerror}") from error
     return file
 
 
@@ -53,6 +101,7 @@ def write_comparison(runs: Sequence[Path], to: Path) -> Path:
 
     Raises:
         RunError: If one of them is not a run directory or its log cannot be read.
+        ConfigError: As for `write_page`.
     """
-    write_text(to, comparison_page([tell_run(run) for run in runs]))
-    return to
+    check_place(to)
+    return _written(to, comparison_page([tell_run(run) for run in runs]))

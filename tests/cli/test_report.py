@@ -1,10 +1,11 @@
 import json
+import os
 import re
 from pathlib import Path
 
 import pytest
 
-from coevo.errors import RunError
+from coevo.errors import ConfigError, RunError
 from coevo.searching.config import make_config
 
 
@@ -86,6 +87,36 @@ def test_the_page_goes_where_it_should(coevo, run_directory, tmp_path):
     assert coevo("report", run_directory.path, "--to", to, "--no-draw").output == f"page: {to}\n"
     assert "</html>" in to.read_text()
     assert sorted(run_directory.path.iterdir()) == before
+
+
+@pytest.mark.parametrize("flag", ["report", "compare"])
+def test_a_page_takes_the_place_of_a_page_alone(coevo, run_directory, tmp_path, flag):
+    """A file of the run or the user's, a link, a pipe, a folder and a missing folder are refused and left alone."""
+    run = run_directory.path
+    (run / "events.jsonl").write_text("")
+    mine = tmp_path / "mine.html"
+    mine.write_text("<p>mine</p>")
+    (tmp_path / "link.html").symlink_to(tmp_path / "page.html")
+    os.mkfifo(tmp_path / "pipe.html")
+    before = {file: file.read_bytes() for file in (mine, run / "events.jsonl", run / "config.toml")}
+    refused = [*before, tmp_path / "link.html", tmp_path / "pipe.html", tmp_path, tmp_path / "no" / "page.html"]
+    refused += [run / "notes.html", run / "es" / "report.html", tmp_path / ("x" * 300)]
+
+    def command(to):
+        return ("report", run, "--no-draw", "--to", to) if flag == "report" else ("compare", run, run, "--page", to)
+
+    names = sorted(tmp_path.rglob("*"))
+    for to in refused:
+        with pytest.raises(ConfigError) as refusal:
+            coevo(*command(to))
+        assert f" {to}" in str(refusal.value)
+        assert ".tmp" not in str(refusal.value)
+    assert {file: file.read_bytes() for file in before} == before
+    assert sorted(tmp_path.rglob("*")) == names
+    for _ in range(2):
+        coevo(*command(tmp_path / "page.html"))
+        coevo(*command(run / "report.html"))
+    assert "</html>" in (tmp_path / "page.html").read_text()
 
 
 def test_a_run_that_has_only_begun_has_a_page(coevo, run_directory):

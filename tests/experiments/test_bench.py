@@ -123,6 +123,21 @@ def test_environments_are_those_of_finished_cells(out, grid, cells, write_run):
         environments(out, done)
 
 
+def test_a_cell_without_a_folder_leaves_the_others_alone(grid_file, layout, fill, tmp_path):
+    """A file where a cell's folder should be fails that cell; the others are kept, and the tables are written."""
+    out, news = tmp_path / "out", {}
+    fill(out, layout())
+    place = out / "cells" / "tsp" / "10" / "es" / "s0"
+    place.rename(tmp_path / "away")
+    place.write_text("mine")
+    rows = bench(Request(grid_file(), out), lambda cells: lambda told: news.update({told.cell.name: told}))
+    assert {row.cell: row.state for row in rows if row.state != "done"} == {"tsp/10/es/s0": "failed"}
+    assert news["tsp/10/es/s0"].state == "failed"
+    assert f"expected a folder at {place}" in news["tsp/10/es/s0"].detail
+    assert [told.state for told in news.values()].count("kept") == len(rows) - 1
+    assert (out / "table.md").is_file()
+
+
 def test_a_folder_is_held_by_one_process(tmp_path):
     """A second one is refused; an error that looks like it, from inside, is passed on as it is."""
     with locked(tmp_path), pytest.raises(RunError, match="in use by another coevo bench"), locked(tmp_path):

@@ -47,6 +47,13 @@ def test_a_recipe_may_follow_the_budget(layout, grid_text):
     [
         ("population = 4", "populaton = 4", "arms.es on problem tsp at budget 10: populaton"),
         ("population = 4", 'recipe = "x-{budget}"', "expected a recipe among .* got 'x-10'"),
+        (
+            "population = 4",
+            "recipe = 5",
+            "arms.es on problem tsp at budget 10: expected the name of a recipe, got int",
+        ),
+        ("[arms.es]", f"[arms.es.recipe{'.a' * 3000}]\n[arms.es]", "expected the name of a recipe, got dict"),
+        ("[arms.es]", f"[arms.es.batch{'.a' * 3000}]\n[arms.es]", "batch: .*nested too deeply"),
         ("population = 4", 'es = "off"', "expected different arms, got frozen and es"),
         ('"tsp"', '"tps"', "problems: expected the name of a problem"),
         (

@@ -187,6 +187,34 @@ def test_a_provenance_of_another_version_is_refused(out):
         verify(out)
 
 
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("provenance.json", b"[]", "not a JSON object"),
+        ("provenance.json", b"[" * 200_000, "not a JSON object"),
+        ("provenance.json", b"\xff\xfe", "not a JSON object"),
+        ("provenance.json", b'{"schema_version": true}', "expected schema_version 1, got True"),
+        ("provenance.json", b'{"schema_version": 1, "command": "", "environments": [{}]}', "environments: "),
+        ("cells.csv", b"\xff\xfe", "expected UTF-8 text"),
+        ("cells.csv", b"problem\n" + b"x" * 200_000, "line 2: expected a cell of a grid"),
+        ("table.md", b"\xff\xfe", "expected UTF-8 text"),
+    ],
+)
+def test_a_damaged_file_is_refused_by_name(out, name, content, said):
+    """Whatever is in it, on one line."""
+    (out / name).write_bytes(content)
+    with pytest.raises(CoevoError) as refusal:
+        verify(out)
+    assert name in str(refusal.value)
+    assert said in str(refusal.value)
+
+
+def test_a_cell_that_cannot_be_traced_is_not_counted(out):
+    """Its run is there, and its result is not what its events say."""
+    edit(next(out.glob("cells/tsp/10/frozen/s0/*/result.json")), '"objective": 8.0', '"objective": 7.0')
+    assert verify(out).traced == DONE - 1
+
+
 @pytest.mark.parametrize("folder", sorted(file.parent for file in RESULTS.glob("*/cells.csv")), ids=lambda f: f.name)
 def test_a_committed_grid_follows_from_its_cells(folder):
     """Every number of a table under `runs/results/` is the one that its cells give."""

@@ -1,7 +1,7 @@
 import pytest
 
 from coevo.errors import ConfigError
-from coevo.experiments.grid import bundled_grids, find_grid, read_grid
+from coevo.experiments.grid import MOST_CELLS, MOST_SEEDS, bundled_grids, find_grid, read_grid
 
 
 def test_a_count_of_seeds_is_the_seeds_from_zero(grid_file, grid_text):
@@ -20,10 +20,11 @@ def test_a_baseline_is_compared_with_every_other_arm(grid_file, grid_text):
 
 
 def test_an_override_narrows_arms_and_budgets(grid_file, grid_text):
-    """A problem with one arm of a pair has no comparison."""
-    override = '[overrides.tsp]\narms = ["es"]\nbudgets = [20]\n'
+    """A problem without one arm of a pair has no such comparison."""
+    override = '[arms.more]\npopulation = 5\n[overrides.tsp]\narms = ["frozen", "more"]\nbudgets = [20]\n'
     grid = read_grid(grid_file(grid_text + override))
-    assert (grid.arms_of("tsp"), grid.budgets_of("tsp"), grid.pairs_of("tsp")) == (("es",), (20,), ())
+    assert (grid.arms_of("tsp"), grid.budgets_of("tsp")) == (("frozen", "more"), (20,))
+    assert grid.pairs_of("tsp") == (("more", "frozen"),)
 
 
 def test_the_model_of_the_command_line_is_that_of_the_common_table(grid_file, grid_text):
@@ -37,6 +38,18 @@ def test_the_model_of_the_command_line_is_that_of_the_common_table(grid_file, gr
     [
         ("title =", "titel =", ["titel: Extra inputs"]),
         ("schema_version = 1", "schema_version = 2", ["schema_version"]),
+        ("schema_version = 1", "schema_version = true", ["schema_version: ", "whole number", "got True"]),
+        ("schema_version = 1", "schema_version = 1.0", ["schema_version: ", "whole number", "got 1.0"]),
+        ("schema_version = 1", f"schema_version = 1\n[{'a.' * 3000}a]\nb = 1\n[c]", ["a: ", "nested too deeply"]),
+        ("seeds = 2", "seeds = 1000000000000", ["seeds: ", f"at most {MOST_SEEDS} seeds", "got 1000000000000"]),
+        ("seeds = 2", f"seeds = {list(range(MOST_SEEDS + 1))}", ["seeds: ", f"at most {MOST_SEEDS} items"]),
+        (
+            "budgets = [10]\nseeds = 2",
+            f"budgets = {list(range(1, 12))}\nseeds = {MOST_SEEDS}",
+            [f"at most {MOST_CELLS} cells", f"got {2 * 11 * MOST_SEEDS}"],
+        ),
+        ("[arms.es]", f"[arms.{'x' * 65}]\n[arms.es]", ["arms.x", "at most 64 characters"]),
+        ("[arms.es]", '[overrides.tsp]\narms = ["es"]\n[arms.es]', ["overrides.tsp.arms: ", "nothing to compare"]),
         ("seeds = 2", "seeds = []", ["seeds: ", "at least 1 item"]),
         ("seeds = 2", "seeds = 0", ["seeds: ", "at least 1 item"]),
         ("seeds = 2\n", "", ["seeds: Field required"]),

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from coevo.candidate import Candidate
 from coevo.errors import ContentError, ModelError
 from coevo.evolution.population import Scored
-from coevo.experiments.probe_parents import CHOICE, PATIENCE, read_parents, split, spread_out, written
+from coevo.experiments.probe_parents import CHOICE, MOST, PATIENCE, read_parents, split, spread_out, written
 
 distinct_costs = st.lists(st.integers(0, 10_000), min_size=2, max_size=40, unique=True)
 
@@ -84,6 +84,14 @@ def test_a_model_that_writes_nothing_valid_is_given_up():
     """After a stated number of answers the message says how many there were and what to do."""
     with pytest.raises(ModelError, match=rf"got 0 among {3 * CHOICE * PATIENCE} answers.*--parents"):
         written(lambda count: [], 3)
+
+
+def test_the_parents_of_a_large_probe_cost_no_more_than_stated():
+    """However many are wanted, the model is asked for so many completions and no more."""
+    batches = []
+    with pytest.raises(ModelError, match=f"got 0 among {MOST} answers"):
+        written(lambda count: batches.append(count) or [], 2000)
+    assert batches == [2000 * CHOICE, MOST - 2000 * CHOICE]
 
 
 def test_parents_in_files_must_differ(tmp_path, tsp):
