@@ -68,6 +68,7 @@ def test_padding_carries_no_loss(tokenizer: Any, samples: list[Sample]) -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_few_steps_lower_the_loss(tokenizer: Any, samples: list[Sample]) -> None:
     """Muon and AdamW together learn the corpus's commonest tokens within six steps."""
     model = training.new_model(tokenizer, 0)
@@ -99,6 +100,7 @@ def test_nucleus_leaves_out_the_tail() -> None:
     assert set(drawn) == {0, 1, 2}
 
 
+@pytest.mark.slow
 def test_sampler_is_seeded_and_independent_of_padding(tokenizer: Any, samples: list[Sample]) -> None:
     """The same seed draws the same completions; an untrained model's answers are cut off or text."""
     model = training.new_model(tokenizer, 0).eval()
