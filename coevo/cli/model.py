@@ -1,7 +1,6 @@
 """`coevo model`: what an evolution strategy will find in a model, and the basis that guides it."""
 
 import json as json_module
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -62,6 +61,8 @@ def basis(
     """Make the basis that `--scope guided` moves weights in: gradients on a corpus, known before any search."""
     from dataclasses import replace
 
+    from transformers.utils.logging import disable_progress_bar
+
     from coevo.engines.basis_building.making import METHODS, BasisRecipe, make_basis
     from coevo.engines.loading import inspect_folder, resolve_model
     from coevo.errors import ConfigError
@@ -73,7 +74,7 @@ def basis(
         raise ConfigError(f"expected a new file for --to, got {to}, which is taken; name another, or remove it")
     recipe = BasisRecipe(vectors=vectors, rank=rank, seed=seed, batch=batch, corpus=corpus)
     chosen = replace(recipe, method=method, families=tuple(family or ()), checkpoints=tuple(checkpoint or ()))
-    os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")  # read when transformers is imported
+    disable_progress_bar()
     made, report = make_basis(inspect_folder(resolve_model(model)), chosen)
     write_basis(to, made)
     typer.echo(

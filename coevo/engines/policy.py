@@ -46,7 +46,9 @@ class WeightPolicy(BaseModel):
         try:
             re.compile(scope)
         except re.error as error:
-            raise ValueError(f"expected full, linear, guided or an expression, got {scope!r}: {error}") from error
+            raise ValueError(
+                f"expected full, linear, guided or a regular expression, got {scope!r}: {error}"
+            ) from error
         return scope
 
     @model_validator(mode="after")

@@ -71,7 +71,7 @@ def test_a_name_is_not_hijacked_by_the_working_directory(tmp_path, monkeypatch):
         ({"es": "low-rank", "weights": {"scope": "full"}}, "take scope linear"),
         ({"es": "low-rank", "evolution_strategy": {"subspaces": 2}}, "no published meaning"),
         ({"weights": {"scope": "none"}}, "take es off"),
-        ({"weights": {"scope": "("}}, "or an expression"),
+        ({"weights": {"scope": "("}}, "or a regular expression"),
         ({"model": "http://localhost/v1", "es": "dense"}, "take es off"),
         ({"model": "http://localhost/v1", "engine": "torch"}, "drop it"),
         ({"tensor_parallel": 2}, "add --engine vllm"),
