@@ -13,12 +13,12 @@ from coevo.evolution.renderers import renderer_named
 from coevo.experiments.probe import Probe
 from coevo.experiments.probe_config import OPERATORS, ProbeConfig
 from coevo.experiments.probe_learning import ESTraining, Training
-from coevo.experiments.probe_parents import check_parents, read_parents
+from coevo.experiments.probe_parents import read_parents
 from coevo.interfaces import Engine
 from coevo.records.event_log import EventLog, Listener
 from coevo.records.run_directory import RunDirectory
 from coevo.searching.asking import Asker
-from coevo.searching.assemble import check_baselines
+from coevo.searching.assemble import check_baselines, check_heuristics
 from coevo.searching.breeding import Breeder
 from coevo.searching.config import SearchConfig
 from coevo.searching.examiner import Examiner
@@ -82,7 +82,8 @@ def assembled_probe(
         model.engine.fingerprint()  # a model that cannot be served shows now
         EvolutionStrategy(config.evolution_strategy, 0, basis=model.basis)  # and so do settings that do not suit it
         check_baselines(problem, pool)
-        check_parents(problem, pool, model.renderer, config.parents, own)
+        named = {f"--parents {file}": parent for file, parent in zip(config.parents, own, strict=True)}
+        check_heuristics(problem, pool, model.renderer, named)
         directory = open_directory()
         log = stack.enter_context(directory.open_log(time.time, listeners))
         examiner = Examiner(pool, log, directory)

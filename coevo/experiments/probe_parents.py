@@ -7,9 +7,7 @@ from pathlib import Path
 from coevo.candidate import Candidate
 from coevo.content import ProblemFolder
 from coevo.errors import ContentError, ModelError
-from coevo.evaluation import EvaluationPool
 from coevo.evolution.population import COST_DECIMALS, Scored
-from coevo.evolution.renderers import RendererName, unreadable
 from coevo.experiments.probe_rewards import scale_of
 from coevo.searching.assemble import read_heuristic
 
@@ -114,23 +112,3 @@ def read_parents(files: Sequence[str], problem: ProblemFolder) -> tuple[Candidat
             raise ContentError(f"expected parents that differ, got the same program in {seen[parent.identity]}, {file}")
         seen[parent.identity] = file
     return parents
-
-
-def check_parents(
-    problem: ProblemFolder, pool: EvaluationPool, renderer: RendererName, files: Sequence[str], own: Sequence[Candidate]
-) -> None:
-    """Refuse parents that fail, or that the model could not be shown.
-
-    Raises:
-        ContentError: Naming what is wrong with which.
-    """
-    verdicts = [pool.submit(parent.code) for parent in own]
-    for file, parent, future in zip(files, own, verdicts, strict=True):
-        verdict = future.result()
-        if not verdict.is_ok:
-            raise ContentError(f"--parents {file} fails on the search split: {verdict.status}: {verdict.detail}")
-        if renderer == "slots" and (reason := unreadable(problem, parent)):
-            raise ContentError(
-                f"the embedded model cannot read --parents {file} as a parent: {reason}; "
-                "put everything into the one function, or use another --model"
-            )

@@ -55,7 +55,8 @@ def assembled(
         model.engine.fingerprint()  # a model that cannot be served shows now
         EvolutionStrategy(config.evolution_strategy, 0, basis=model.basis)  # and so do settings that do not suit it
         check_baselines(problem, pool)
-        check_start(problem, pool, model.renderer, start)
+        own = {f"--start file {number}": candidate for number, candidate in enumerate(start, 1)}
+        check_heuristics(problem, pool, model.renderer, own)
         references = reference_means(problem, list(problem.spec.splits))
         textbook_algorithms(problem)
         directory = open_directory()
@@ -125,21 +126,28 @@ def check_baselines(problem: ProblemFolder, pool: EvaluationPool) -> None:
             )
 
 
-def check_start(
-    problem: ProblemFolder, pool: EvaluationPool, renderer: RendererName, start: tuple[Candidate, ...]
+def check_heuristics(
+    problem: ProblemFolder, pool: EvaluationPool, renderer: RendererName, named: Mapping[str, Candidate]
 ) -> None:
     """Refuse heuristics of the user's that fail, or that the model could not be shown as parents.
+
+    Args:
+        problem: What they are for.
+        pool: Judges them.
+        renderer: How they would be shown.
+        named: What to call each of them -> the heuristic.
 
     Raises:
         ContentError: Naming what is wrong with which.
     """
-    for number, candidate in enumerate(start, 1):
-        verdict = pool.evaluate(candidate.code)
+    verdicts = [pool.submit(candidate.code) for candidate in named.values()]
+    for (name, candidate), future in zip(named.items(), verdicts, strict=True):
+        verdict = future.result()
         if not verdict.is_ok:
-            raise ContentError(f"--start file {number} fails on the search split: {verdict.status}: {verdict.detail}")
+            raise ContentError(f"{name} fails on the search split: {verdict.status}: {verdict.detail}")
         if renderer == "slots" and (reason := unreadable(problem, candidate)):
             raise ContentError(
-                f"the embedded model cannot read --start file {number} as a parent: {reason}; "
+                f"the embedded model cannot read {name} as a parent: {reason}; "
                 "put everything into the one function, or use another --model"
             )
 
