@@ -272,9 +272,9 @@ _FLAGS = (
 )  # fmt: skip
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    """Headless Chromium; skips where there is none."""
+    """Headless Chromium; skips where there is none. Gone with its module: other tests count processes."""
     sync_api = pytest.importorskip("playwright.sync_api", reason="the package playwright is not installed")
     program = os.environ.get("COEVO_CHROMIUM") or shutil.which("chromium")
     if program is None:
