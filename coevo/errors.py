@@ -76,3 +76,7 @@ class RunError(CoevoError):
 
 class Infeasible(Exception):  # noqa: N818 - the word of the field, raised by problems and caught by the judge
     """Raised by a problem's `objective` when a solution breaks a constraint; the text says which one."""
+
+
+class EnvironmentFault(Exception):  # noqa: N818 - a fault of the surroundings, caught by the rollouts
+    """Raised by an environment whose surroundings failed (a browser, a server, a tool): says nothing of the agent."""

@@ -153,11 +153,31 @@ class Guidance:
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """How completions are drawn. `top_p` keeps the smallest set of tokens whose probability reaches it."""
+    """How completions are drawn.
+
+    Attributes:
+        temperature: 0 is greedy.
+        top_p: Keeps the smallest set of tokens whose probability reaches it.
+        max_tokens: Longest completion; a longer one is cut off.
+        top_k: Keeps the k likeliest tokens; 0 keeps all.
+        presence_penalty: Subtracted from the logit of every token that the completion already has.
+        stop: Texts at which a completion ends; the text itself is left out.
+    """
 
     temperature: float = 1.0
     top_p: float = 0.98
     max_tokens: int = 768
+    top_k: int = 0
+    presence_penalty: float = 0.0
+    stop: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message of a conversation."""
+
+    role: Literal["system", "user", "assistant"]
+    content: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,10 +186,12 @@ class Request:
 
     Attributes:
         id: Unique in the run; the key under which budget and resume account for it.
-        text: The rendered prompt.
+        text: The rendered prompt; of a conversation, all of it as plain text.
         seed: Sampling seed (64 bit); the same seed, text and weights draw the same tokens.
         member: The perturbed model that answers, or None for the unperturbed one.
         sampling: Limits and distribution.
+        messages: The conversation that the answer continues, for engines with a chat template, which read it in the
+            place of `text`; empty where the text is all there is.
     """
 
     id: str
@@ -177,6 +199,7 @@ class Request:
     seed: int
     member: Member | None = None
     sampling: Sampling = field(default_factory=Sampling)
+    messages: tuple[Message, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,3 +233,68 @@ class Engine(Protocol):
 
     def close(self) -> None:
         """Release processes and memory; safe to call twice."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What an agent is to do in one episode.
+
+    Attributes:
+        name: Unique within its split.
+        data: Plain JSON values, whatever the environment needs.
+    """
+
+    name: str
+    data: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What an environment answers to one action.
+
+    Attributes:
+        messages: What the agent is told next; where the conversation is renewed at every turn, all that it is told.
+        reward: Earned by this action, maximised; the score of an episode is the sum.
+        done: The episode is over by its own rules.
+        truncated: The episode was cut off by a limit; its rewards so far count.
+        info: Plain JSON values for the trace, e.g. {"valid": false}; never shown to the agent.
+    """
+
+    messages: tuple[Message, ...] = ()
+    reward: float = 0.0
+    done: bool = False
+    truncated: bool = False
+    info: Mapping[str, Any] = field(default_factory=dict)
+
+
+@runtime_checkable
+class Environment(Protocol):
+    """One episode at a time, many such objects at once. Trusted code, called from threads.
+
+    What an agent says can be anything: an action that cannot be read, or an empty one, is answered in the episode and
+    never raises. Where the surroundings fail (a browser dies, a server is gone) any method raises
+    `EnvironmentFault`: the episode is tried again and its task dropped for all if it stays so, never scored 0.
+    """
+
+    def reset(self, task: Task, seed: int) -> Sequence[Message]:
+        """Begin an episode; whatever is random about it draws from the seed. What the agent is told first."""
+
+    def step(self, text: str) -> Step:
+        """Take the agent's answer as its next action."""
+
+    def close(self) -> None:
+        """Release processes and files; safe to call twice, and in the middle of an episode."""
+
+
+@runtime_checkable
+class EnvironmentModule(Protocol):
+    """What `environment.py` of an environment folder provides (module-level functions satisfy it).
+
+    Both functions take the options that `environment.toml` lists, by name and all of them.
+    """
+
+    def tasks(self, split: str, **options: Any) -> Sequence[Task]:
+        """The tasks of a split, in order; deterministic. Raises `ContentError` for data that is not as it should be."""
+
+    def open(self, **options: Any) -> Environment:
+        """A new environment, without an episode yet."""
