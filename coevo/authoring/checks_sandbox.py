@@ -15,7 +15,7 @@ from coevo.evolution.operators import Operator, load_operators
 from coevo.evolution.renderers import Reading, Renderer, renderer_named
 from coevo.interfaces import Completion, Request
 from coevo.searching.config import OPERATORS
-from coevo.searching.seeds import seed_of
+from coevo.learning.seeds import seed_of
 
 MODEL = "embedded"
 NUM_COMPLETIONS = 20

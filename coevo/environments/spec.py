@@ -31,8 +31,10 @@ class EnvironmentOption(_Frozen):
         Raises:
             ValueError: If it is not of the option's type.
         """
+        if self.type == "text":
+            return text
         try:
-            return {"number": float, "integer": int, "text": str}[self.type](text)
+            return int(text) if self.type == "integer" else float(text)
         except ValueError:
             raise ValueError(f"option {self.name}: expected {self.type}, got {text!r}") from None
 

@@ -16,7 +16,7 @@ from coevo.errors import ConfigError
 from coevo.evolution.operators import Operator
 from coevo.interfaces import Guidance
 
-RendererName = Literal["chat", "plain", "slots"]
+RendererName = Literal["chat", "plain", "slots", "board"]
 NO_GUIDANCE = Guidance()
 _LEARNED = "What earlier attempts at this task have taught, to be weighed and not to be repeated:"
 SLOT_OPERATORS = frozenset({"i1", "e1", "e2", "m1", "m2"})
@@ -135,5 +135,14 @@ def unreadable(problem: ProblemFolder, candidate: Candidate) -> str:
 
 
 def renderer_named(name: RendererName) -> Renderer:
-    """The renderer a model folder names."""
+    """The renderer a model folder names.
+
+    Raises:
+        ConfigError: If it is one for a model that plays.
+    """
+    if name == "board":
+        raise ConfigError(
+            "expected a model that writes programs, got one that plays on boards (renderer 'board'); take another "
+            "--model, or coevo tune"
+        )
     return SlotsRenderer() if name == "slots" else WordsRenderer()

@@ -19,10 +19,10 @@ from coevo.experiments.probe_parents import Parents, split, written
 from coevo.experiments.probe_result import ProbeMeasurement, When
 from coevo.experiments.probe_rewards import Measurement, child_reward
 from coevo.interfaces import Member
+from coevo.learning.seeds import generator_of, seed_of
 from coevo.records.event_log import EventLog
 from coevo.searching.breeding import Assignment, Breeder, Child, Prompting
 from coevo.searching.examiner import Examiner
-from coevo.searching.seeds import generator_of, seed_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from coevo.experiments.probe_config import OPERATORS, ProbeConfig
 from coevo.experiments.probe_learning import ESTraining, Training
 from coevo.experiments.probe_parents import read_parents
 from coevo.interfaces import Engine
+from coevo.learning.models import OpenModel
 from coevo.records.event_log import EventLog, Listener
 from coevo.records.run_directory import RunDirectory
 from coevo.searching.asking import Asker
@@ -22,7 +23,7 @@ from coevo.searching.assemble import check_baselines, check_heuristics
 from coevo.searching.breeding import Breeder
 from coevo.searching.config import SearchConfig
 from coevo.searching.examiner import Examiner
-from coevo.searching.models import WritingModel, start_model
+from coevo.searching.models import start_model
 
 
 def own_pool(config: ProbeConfig, problem: ProblemFolder) -> AbstractContextManager[EvaluationPool]:
@@ -40,9 +41,9 @@ class Tools:
         training: Makes what moves the weights.
     """
 
-    model: Callable[[SearchConfig, ProblemFolder], WritingModel] = start_model
+    model: Callable[[SearchConfig, ProblemFolder], OpenModel] = start_model
     pool: Callable[[ProbeConfig, ProblemFolder], AbstractContextManager[EvaluationPool]] = own_pool
-    training: Callable[[ProbeConfig, WritingModel, EventLog, RunDirectory], Training] = ESTraining
+    training: Callable[[ProbeConfig, OpenModel, EventLog, RunDirectory], Training] = ESTraining
 
 
 OWN_TOOLS = Tools()

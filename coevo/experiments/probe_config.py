@@ -6,12 +6,13 @@ from typing import Any, Literal, get_args
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from coevo.content import explain
+from coevo.engines.endpoint.address import is_address
 from coevo.engines.policy import FROZEN, WeightPolicy
 from coevo.errors import ConfigError, RunError
 from coevo.es.settings import ESSettings
 from coevo.interfaces import Sampling
 from coevo.records.run_directory import RunDirectory
-from coevo.searching.config import SearchConfig, absolute, is_address, make_config
+from coevo.searching.config import SearchConfig, absolute, make_config
 
 SETS = ("trained", "held_out")
 """The parents whose children earn the rewards, and those that are only measured."""

@@ -7,13 +7,13 @@ from coevo.es.guard import Guard
 from coevo.es.record import WeightRecipe
 from coevo.experiments.probe_config import TOGETHER, ProbeConfig
 from coevo.interfaces import Member
+from coevo.learning.models import OpenModel
+from coevo.learning.seeds import generator_of, seed_of
+from coevo.learning.stepping import Course, Stepper
 from coevo.records.event_log import EventLog
 from coevo.records.run_directory import RunDirectory
 from coevo.searching.breeding import Child
-from coevo.searching.models import WritingModel
 from coevo.searching.rewards import member_rewards
-from coevo.searching.seeds import generator_of, seed_of
-from coevo.searching.stepping import Course, Stepper
 
 
 class Training(Protocol):
@@ -36,7 +36,7 @@ class Training(Protocol):
 class ESTraining:
     """Evolution strategies: perturbed members, z-scores, an update; recorded like a search's steps."""
 
-    def __init__(self, config: ProbeConfig, model: WritingModel, log: EventLog, directory: RunDirectory) -> None:
+    def __init__(self, config: ProbeConfig, model: OpenModel, log: EventLog, directory: RunDirectory) -> None:
         self._config = config
         recipe = WeightRecipe(config.weights.scope, model.storage, config.weights.update_rule, model.basis)
         key = seed_of(config.seed, "noise")

@@ -7,11 +7,12 @@ from coevo.content import ProblemFolder
 from coevo.errors import ConfigError, ModelError
 from coevo.evolution.renderers import RendererName
 from coevo.interfaces import Engine, Request, Sampling
+from coevo.learning.models import OpenModel
+from coevo.learning.seeds import seed_of
 from coevo.records.event_log import EventLog
 from coevo.searching.asking import SKILL_METER, Asker
 from coevo.searching.config import SearchConfig, make_config
-from coevo.searching.models import WritingModel, renderer_of, start_model
-from coevo.searching.seeds import seed_of
+from coevo.searching.models import renderer_of, start_model
 from coevo.skills import Analyst, Ask, ModelAnalyst, StatisticsAnalyst, load_prompts
 
 STATISTICS = "statistics"
@@ -34,7 +35,7 @@ def asks_a_model(config: SearchConfig, writer: RendererName) -> bool:
     return writer != "slots"
 
 
-def start_mentor(config: SearchConfig, problem: ProblemFolder, model: WritingModel, stack: ExitStack) -> Engine | None:
+def start_mentor(config: SearchConfig, problem: ProblemFolder, model: OpenModel, stack: ExitStack) -> Engine | None:
     """The engine that answers an analyst's questions; None where none are asked.
 
     Args:

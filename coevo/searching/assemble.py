@@ -12,6 +12,7 @@ from coevo.es.strategy import EvolutionStrategy
 from coevo.evaluation import EvaluationPool
 from coevo.evolution.operators import Operator, evolving
 from coevo.evolution.renderers import RendererName, renderer_named, unreadable
+from coevo.learning.stopping import Limits, StopRule
 from coevo.records.event_log import Listener
 from coevo.records.run_directory import RunDirectory
 from coevo.searching.analysts import analyst_of, check_analyst, start_mentor
@@ -25,7 +26,6 @@ from coevo.searching.loop import Search
 from coevo.searching.methods import operators_of
 from coevo.searching.models import renderer_of, start_model
 from coevo.searching.plan import plan
-from coevo.searching.stopping import StopRule
 from coevo.searching.teaching import Teacher
 from coevo.skills import load_prompts
 
@@ -75,12 +75,18 @@ def assembled(
                 mentor=mentor,
                 teacher=Teacher(config, problem.spec.name, analyst, log, directory),
                 log=log,
-                stop=StopRule(config, problem.sign(), time.monotonic, log.recorded),
+                stop=StopRule(limits_of(config, problem.sign()), time.monotonic, log.recorded),
                 start=start,
                 references=references,
             ),
             directory,
         )
+
+
+def limits_of(config: SearchConfig, sign: float) -> Limits:
+    """What ends a search early, as costs; `sign` is +1 if the problem's objective is minimised, −1 if maximised."""
+    target = None if config.target is None else sign * config.target
+    return Limits(target, config.patience, config.max_hours)
 
 
 def check_splits(config: SearchConfig, problem: ProblemFolder) -> None:

@@ -8,6 +8,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from coevo.content import explain
+from coevo.engines.endpoint.address import is_address
 from coevo.engines.policy import FROZEN, GUIDED, WeightPolicy
 from coevo.errors import ConfigError
 from coevo.es.settings import ESSettings
@@ -189,11 +190,6 @@ def make_config(values: dict[str, Any], recipe: str | None = None) -> SearchConf
         return SearchConfig.model_validate({**layers[0], **chosen, **values, **tables})
     except ValidationError as error:
         raise ConfigError(explain(error)) from error
-
-
-def is_address(model: str) -> bool:
-    """Whether a model is named by the address of a server."""
-    return model.lower().startswith(("http://", "https://"))
 
 
 def _layered(name: str, layers: Iterable[Mapping[str, Any]]) -> dict[str, Any]:

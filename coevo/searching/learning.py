@@ -6,14 +6,14 @@ from coevo.es.guard import Guard
 from coevo.es.record import WeightRecipe
 from coevo.evolution.operators import Operator
 from coevo.interfaces import Member
+from coevo.learning.models import OpenModel
+from coevo.learning.seeds import seed_of
+from coevo.learning.stepping import Course, Stepper
 from coevo.records.event_log import EventLog
 from coevo.records.run_directory import RunDirectory
 from coevo.searching.breeding import Child
 from coevo.searching.config import SearchConfig
-from coevo.searching.models import WritingModel
 from coevo.searching.rewards import member_rewards
-from coevo.searching.seeds import seed_of
-from coevo.searching.stepping import Course, Stepper
 
 
 class Learner:
@@ -23,7 +23,7 @@ class Learner:
     """
 
     def __init__(
-        self, config: SearchConfig, generations: int, model: WritingModel, log: EventLog, directory: RunDirectory
+        self, config: SearchConfig, generations: int, model: OpenModel, log: EventLog, directory: RunDirectory
     ):
         self._members = config.evolution_strategy.members
         self._active = config.es != "off" and config.method != "grammar"

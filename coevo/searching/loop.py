@@ -16,6 +16,8 @@ from coevo.content import ProblemFolder
 from coevo.evolution.operators import Operator
 from coevo.evolution.population import Population, Scored
 from coevo.interfaces import Engine, Member, Sampling
+from coevo.learning.seeds import generator_of, seed_of
+from coevo.learning.stopping import StopRule
 from coevo.records.event_log import EventLog
 from coevo.searching.breeding import Assignment, Breeder, Child, Prompting
 from coevo.searching.config import SearchConfig
@@ -24,8 +26,6 @@ from coevo.searching.learning import Learner
 from coevo.searching.methods import FIRST
 from coevo.searching.plan import Plan
 from coevo.searching.rewards import child_rewards
-from coevo.searching.seeds import generator_of, seed_of
-from coevo.searching.stopping import StopRule
 from coevo.searching.teaching import Teacher
 
 

@@ -1,38 +1,14 @@
-"""From a configuration to the model that writes: an engine, and how prompts for it are written."""
-
-from dataclasses import dataclass
-from pathlib import Path
+"""From the configuration of a search to the model that writes."""
 
 from coevo.content import ProblemFolder
-from coevo.engines.endpoint.address import parse_address
-from coevo.engines.guiding import load_guide
-from coevo.engines.loading import ModelFolder, inspect_folder, read_model_card, resolve_model
-from coevo.engines.policy import FROZEN
-from coevo.engines.storage import exact_storage
 from coevo.errors import ConfigError
 from coevo.evolution.renderers import RendererName
-from coevo.interfaces import Engine, Storage
-from coevo.searching.config import SearchConfig, is_address
+from coevo.interfaces import Engine
+from coevo.learning.models import ModelChoice, OpenModel, open_model, renderer_of_model
+from coevo.searching.config import SearchConfig
 
 
-@dataclass(frozen=True, slots=True)
-class WritingModel:
-    """What writes the children.
-
-    Attributes:
-        engine: Completes text.
-        renderer: How prompts are written.
-        storage: Type of the exact weights, which the history records.
-        basis: Identity of the basis that the weights move in; 0 unless the scope is guided.
-    """
-
-    engine: Engine
-    renderer: RendererName
-    storage: Storage = "float32"
-    basis: int = 0
-
-
-def start_model(config: SearchConfig, problem: ProblemFolder) -> WritingModel:
+def start_model(config: SearchConfig, problem: ProblemFolder) -> OpenModel:
     """Start the engine a configuration names.
 
     Raises:
@@ -41,19 +17,22 @@ def start_model(config: SearchConfig, problem: ProblemFolder) -> WritingModel:
     """
     renderer = renderer_of(config)
     if config.method == "grammar":
-        return WritingModel(_grammar(config, problem), renderer)
-    if config.engine == "scripted":
-        from coevo.engines.scripted import ScriptedEngine
+        return OpenModel(_grammar(config, problem), renderer)
+    return open_model(choice_of(config))
 
-        return WritingModel(ScriptedEngine.from_file(Path(config.model)), renderer)
-    if _is_endpoint(config):
-        from coevo.engines.endpoint.engine import open_endpoint
 
-        return WritingModel(open_endpoint(config.model), renderer)
-    folder = inspect_folder(resolve_model(config.model))
-    storage = exact_storage(folder.dtype, config.weights.update_rule)
-    guide = load_guide(config.weights, folder) if config.es != "off" else None
-    return WritingModel(_holding_weights(config, folder), renderer, storage, guide.identity if guide else 0)
+def choice_of(config: SearchConfig) -> ModelChoice:
+    """What a configuration says of its model."""
+    return ModelChoice(
+        config.model,
+        config.engine,
+        config.tensor_parallel,
+        moves=config.es != "off",
+        weights=config.weights,
+        rank=config.evolution_strategy.rank,
+        members=config.evolution_strategy.members,
+        workers=config.workers,
+    )
 
 
 def renderer_of(config: SearchConfig) -> RendererName:
@@ -64,33 +43,7 @@ def renderer_of(config: SearchConfig) -> RendererName:
     """
     if config.method == "grammar":
         return "slots"
-    if config.engine == "scripted":
-        return "plain"
-    if _is_endpoint(config):
-        parse_address(config.model)
-        return "chat"
-    return read_model_card(resolve_model(config.model)).renderer
-
-
-def _is_endpoint(config: SearchConfig) -> bool:
-    return config.engine == "endpoint" or is_address(config.model)
-
-
-def _holding_weights(config: SearchConfig, folder: ModelFolder) -> Engine:
-    chat = folder.card.renderer == "chat"
-    rank = config.evolution_strategy.rank
-    policy = config.weights if config.es != "off" else config.weights.model_copy(update={"scope": FROZEN})
-    if config.engine == "vllm":
-        from coevo.engines.vllm.config import VllmOptions
-        from coevo.engines.vllm.engine import VllmEngine
-
-        options = VllmOptions(
-            tensor_parallel=config.tensor_parallel, rank=rank, members=config.evolution_strategy.members
-        )
-        return VllmEngine(folder.path, chat=chat, options=options, policy=policy)
-    from coevo.engines.torch_engine import TorchEngine
-
-    return TorchEngine(folder.path, workers=config.workers, chat=chat, policy=policy, rank=rank)
+    return renderer_of_model(choice_of(config))
 
 
 def _grammar(config: SearchConfig, problem: ProblemFolder) -> Engine:

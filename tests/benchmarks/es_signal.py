@@ -34,8 +34,9 @@ from coevo.experiments.probe_config import make_probe_config
 from coevo.experiments.probe_result import ProbeResult
 from coevo.experiments.probe_running import run_probe
 from coevo.experiments.statistics import paired
+from coevo.learning.models import OpenModel
 from coevo.records.environment import describe_environment
-from coevo.searching.models import WritingModel, start_model
+from coevo.searching.models import start_model
 
 FROZEN = "frozen"
 
@@ -192,7 +193,7 @@ class Study:
     def _pool(self, problem: Any) -> Any:
         return nullcontext(self._pools[problem.spec.name])
 
-    def _start(self, config: Any, problem: Any) -> WritingModel:
+    def _start(self, config: Any, problem: Any) -> OpenModel:
         found = start_model(config, problem)
         return replace(found, engine=RememberingEngine(found.engine, self._memory))
 

@@ -27,7 +27,7 @@ from coevo.engines.torch_model import load_model, name_parameters
 from coevo.experiments.probe_assembly import Tools
 from coevo.experiments.probe_config import make_probe_config
 from coevo.experiments.probe_running import run_probe
-from coevo.searching.models import WritingModel
+from coevo.learning.models import OpenModel
 
 FORM = {"evolution_strategy": {"members": 8, "children": 10}, "seeds": "independent"}
 """Ten prompts of eight answers: as many completions a step as twenty members with four children."""
@@ -170,7 +170,7 @@ def tools_for(model, workers, scratch, rate, pool=None):
     torch.set_num_threads(1)
     engine = ReloadedEngine(resolve_model(model), workers)
     return Tools(
-        model=lambda config, problem: WritingModel(engine, inspect_folder(engine.folder).card.renderer),
+        model=lambda config, problem: OpenModel(engine, inspect_folder(engine.folder).card.renderer),
         training=lambda config, model, log, directory: PolicyGradient(config, engine, log, scratch, rate),
         **({} if pool is None else {"pool": pool}),
     )

@@ -17,8 +17,8 @@ from coevo.experiments.probe_assembly import Tools
 from coevo.experiments.probe_config import make_probe_config
 from coevo.experiments.probe_running import load_probe, resume_probe, run_probe
 from coevo.interfaces import Completion
+from coevo.learning.models import OpenModel
 from coevo.records.event_log import read_events
-from coevo.searching.models import WritingModel
 
 SIZE = {"steps": 6, "trained": 2, "held_out": 2, "evaluations": 20, "workers": 1}
 STRATEGY = {"members": 8, "children": 2, "sigma": 0.1, "alpha": 0.4}
@@ -101,7 +101,7 @@ def probe(tmp_path, fake_pool):
 def tools_of(engine, fake_pool):
     """Parts that are Python functions."""
     return Tools(
-        model=lambda config, problem: WritingModel(engine, "plain"),
+        model=lambda config, problem: OpenModel(engine, "plain"),
         pool=lambda config, problem: nullcontext(fake_pool(judge)),
     )
 
@@ -290,7 +290,7 @@ def test_parents_in_files_take_the_place_of_the_models(probe, tmp_path):
 def test_settings_that_do_not_suit_a_basis_leave_nothing_on_disk(fake_pool, tmp_path):
     """Guided weights have no subspaces; that shows before a run directory is made."""
     tools = Tools(
-        model=lambda config, problem: WritingModel(PlantedEngine(), "plain", basis=5),
+        model=lambda config, problem: OpenModel(PlantedEngine(), "plain", basis=5),
         pool=lambda config, problem: nullcontext(fake_pool(judge)),
     )
     config = make_probe_config({"evolution_strategy": {**STRATEGY, "subspaces": 2}, **SIZE})

@@ -9,17 +9,18 @@ import pytest
 from coevo.candidate import Evaluation
 from coevo.evolution.renderers import renderer_named
 from coevo.interfaces import Completion
+from coevo.learning.models import OpenModel
+from coevo.learning.stopping import StopRule
 from coevo.searching.analysts import analyst_of, start_mentor
 from coevo.searching.asking import Asker
+from coevo.searching.assemble import limits_of
 from coevo.searching.breeding import Breeder
 from coevo.searching.config import make_config
 from coevo.searching.examiner import Examiner
 from coevo.searching.learning import Learner
 from coevo.searching.loop import Search, evolve
 from coevo.searching.methods import operators_of
-from coevo.searching.models import WritingModel
 from coevo.searching.plan import plan
-from coevo.searching.stopping import StopRule
 from coevo.searching.teaching import Teacher
 
 WIDE = 0.01
@@ -85,7 +86,7 @@ class Harness:
         self.config = make_config({"model": "fake", **values})
         self.engine, self.pool, self.log, self.directory = CountingEngine(), pool, log, directory
         examiner, asker = Examiner(pool, log, directory), Asker(self.engine, log)
-        model = WritingModel(self.engine, "plain")
+        model = OpenModel(self.engine, "plain")
         mentor = start_mentor(self.config, problem, model, ExitStack())
         analyst = analyst_of(self.config, problem.description, mentor, log)
         the_plan = plan(self.config)
@@ -100,7 +101,7 @@ class Harness:
             mentor=mentor,
             teacher=Teacher(self.config, "tsp", analyst, log, directory),
             log=log,
-            stop=StopRule(self.config, 1.0, lambda: 0.0, log.recorded),
+            stop=StopRule(limits_of(self.config, 1.0), lambda: 0.0, log.recorded),
             start=tuple(start),
             references={},
         )

@@ -13,6 +13,11 @@ _FORM = "an address such as http://127.0.0.1:8000/v1 or https://host/v1#model-na
 _ROUTES = ("/chat/completions", "/completions", "/models", "/responses")
 
 
+def is_address(model: str) -> bool:
+    """Whether a model is named by the address of a server."""
+    return model.lower().startswith(("http://", "https://"))
+
+
 def parse_address(model: str) -> tuple[str, str | None]:
     """The base address and the model name in `URL` or `URL#name`.
 

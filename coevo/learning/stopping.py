@@ -1,28 +1,42 @@
-"""When a search ends before its budget: target reached, no progress, or time is up."""
+"""When a run ends before its plan: target reached, no progress, or time is up."""
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Literal
 
 from coevo.records.event_log import Event
-from coevo.searching.config import SearchConfig
 
 StopReason = Literal["target", "patience", "time"]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What ends a run early; None for no such limit.
+
+    Attributes:
+        target: Cost (minimised) at which the purpose is reached.
+        patience: Generations without a lower cost.
+        max_hours: Wall time.
+    """
+
+    target: float | None = None
+    patience: int | None = None
+    max_hours: float | None = None
 
 
 class StopRule:
     """Asked once after every generation. What a resumed run decided before its interruption stays decided.
 
     Args:
-        config: Holds target (own sense), patience (generations) and max_hours.
-        sign: +1 if the problem's objective is minimised, −1 if maximised.
+        limits: What to stop at.
         now: Seconds, monotonic; the clock starts at construction.
         past: The recorded events.
     """
 
-    def __init__(self, config: SearchConfig, sign: float, now: Callable[[], float], past: Iterable[Event]):
-        self._target = None if config.target is None else sign * config.target
-        self._patience = config.patience
-        self._seconds = None if config.max_hours is None else 3600 * config.max_hours
+    def __init__(self, limits: Limits, now: Callable[[], float], past: Iterable[Event]):
+        self._target = limits.target
+        self._patience = limits.patience
+        self._seconds = None if limits.max_hours is None else 3600 * limits.max_hours
         self._now = now
         self._started = now()
         self._best = float("inf")

@@ -9,9 +9,9 @@ from coevo.es.schedule import sigma_at
 from coevo.es.settings import ESSettings
 from coevo.es.strategy import EvolutionStrategy
 from coevo.interfaces import Member, Update
+from coevo.learning.models import OpenModel
 from coevo.records.event_log import EventLog
 from coevo.records.run_directory import RunDirectory
-from coevo.searching.models import WritingModel
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Stepper:
         refused: Steps whose update it has refused so far.
     """
 
-    def __init__(self, course: Course, model: WritingModel, log: EventLog, directory: RunDirectory) -> None:
+    def __init__(self, course: Course, model: OpenModel, log: EventLog, directory: RunDirectory) -> None:
         self._course = course
         self._engine = model.engine
         self._basis = model.basis

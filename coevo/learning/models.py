@@ -1,0 +1,110 @@
+"""A model made ready to be asked and moved: which engine serves it, how prompts for it are written."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from coevo.engines.endpoint.address import is_address, parse_address
+from coevo.engines.guiding import load_guide
+from coevo.engines.loading import ModelFolder, Renderer, inspect_folder, read_model_card, resolve_model
+from coevo.engines.policy import FROZEN, WeightPolicy
+from coevo.engines.storage import exact_storage
+from coevo.interfaces import Engine, Storage
+
+EngineName = Literal["auto", "torch", "vllm", "endpoint", "scripted"]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelChoice:
+    """Which model, and how it is served.
+
+    Attributes:
+        model: "embedded", a Hugging Face folder, the name of a downloaded model, a server's address, or a script.
+        engine: What completes text; "auto" is endpoint for an http(s) address and torch otherwise.
+        tensor_parallel: Devices over which vLLM shards the model.
+        moves: Whether its weights are going to move.
+        weights: Which of them, and how they are kept.
+        rank: Rank of the low-rank members it will be asked for; 0 for dense ones.
+        members: The most of them at a time.
+        workers: Processes for a small model.
+    """
+
+    model: str
+    engine: EngineName = "auto"
+    tensor_parallel: int = 1
+    moves: bool = True
+    weights: WeightPolicy = field(default_factory=WeightPolicy)
+    rank: int = 0
+    members: int = 1
+    workers: int = 1
+
+    @property
+    def is_endpoint(self) -> bool:
+        """Whether a server answers, whose weights are out of reach."""
+        return self.engine == "endpoint" or is_address(self.model)
+
+
+@dataclass(frozen=True, slots=True)
+class OpenModel:
+    """A model that answers.
+
+    Attributes:
+        engine: Completes text.
+        renderer: How prompts are written.
+        storage: Type of the exact weights, which the history records.
+        basis: Identity of the basis that the weights move in; 0 unless the scope is guided.
+    """
+
+    engine: Engine
+    renderer: Renderer
+    storage: Storage = "float32"
+    basis: int = 0
+
+
+def open_model(choice: ModelChoice) -> OpenModel:
+    """Start the engine of a choice.
+
+    Raises:
+        ModelError: If the model cannot be loaded.
+    """
+    renderer = renderer_of_model(choice)
+    if choice.engine == "scripted":
+        from coevo.engines.scripted import ScriptedEngine
+
+        return OpenModel(ScriptedEngine.from_file(Path(choice.model)), renderer)
+    if choice.is_endpoint:
+        from coevo.engines.endpoint.engine import open_endpoint
+
+        return OpenModel(open_endpoint(choice.model), renderer)
+    folder = inspect_folder(resolve_model(choice.model))
+    storage = exact_storage(folder.dtype, choice.weights.update_rule)
+    guide = load_guide(choice.weights, folder) if choice.moves else None
+    return OpenModel(_holding_weights(choice, folder), renderer, storage, guide.identity if guide else 0)
+
+
+def renderer_of_model(choice: ModelChoice) -> Renderer:
+    """How prompts for a model are written.
+
+    Raises:
+        ModelError: If there is no such model.
+    """
+    if choice.engine == "scripted":
+        return "plain"
+    if choice.is_endpoint:
+        parse_address(choice.model)
+        return "chat"
+    return read_model_card(resolve_model(choice.model)).renderer
+
+
+def _holding_weights(choice: ModelChoice, folder: ModelFolder) -> Engine:
+    chat = folder.card.renderer == "chat"
+    policy = choice.weights if choice.moves else choice.weights.model_copy(update={"scope": FROZEN})
+    if choice.engine == "vllm":
+        from coevo.engines.vllm.config import VllmOptions
+        from coevo.engines.vllm.engine import VllmEngine
+
+        options = VllmOptions(tensor_parallel=choice.tensor_parallel, rank=choice.rank, members=choice.members)
+        return VllmEngine(folder.path, chat=chat, options=options, policy=policy)
+    from coevo.engines.torch_engine import TorchEngine
+
+    return TorchEngine(folder.path, workers=choice.workers, chat=chat, policy=policy, rank=choice.rank)
