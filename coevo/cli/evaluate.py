@@ -29,6 +29,7 @@ def evaluate(
     json: Annotated[bool, typer.Option("--json", help="Result as JSON on standard output.")] = False,
 ) -> None:
     """Measure a heuristic: every instance, mean objective, gap to the best known, time."""
+    from coevo.cli.given import options_of
     from coevo.searching.evaluate import evaluate_file
 
     report = evaluate_file(
@@ -36,7 +37,7 @@ def evaluate(
         problem,
         split,
         files=tuple(instances or ()),
-        options=dict(map(_name_and_value, option or ())),
+        options=options_of(option),
         solver=solver,
         seeds=seeds,
         draw=draw,
@@ -50,15 +51,6 @@ def evaluate(
         _print(report, draw)
     if report["status"] != "ok":
         raise typer.Exit(1)
-
-
-def _name_and_value(text: str) -> tuple[str, str]:
-    from coevo.errors import ConfigError
-
-    name, equals, value = text.partition("=")
-    if not equals:
-        raise ConfigError(f"expected --option name=value, got {text!r}")
-    return name, value
 
 
 def _print(report: dict[str, Any], drawing: Path | None) -> None:

@@ -1,4 +1,4 @@
-"""`coevo export`: a run's final weights as a Hugging Face folder."""
+"""`coevo export`: a run's weights as a Hugging Face folder."""
 
 from pathlib import Path
 from typing import Annotated
@@ -12,16 +12,19 @@ def export(
     model: Annotated[
         str | None, typer.Option(help="The model the run began with, where that lies elsewhere now.")
     ] = None,
+    generation: Annotated[
+        str | None, typer.Option(help="Weights after this generation, or best, as val chose in tuning.  [last]")
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Result as JSON on standard output.")] = False,
 ) -> None:
-    """Write a run's final weights as a Hugging Face folder, rebuilt from its history and read back."""
+    """Write a run's weights as a Hugging Face folder, rebuilt from its history and read back."""
     import json as json_module
 
     from coevo.cli.replay import as_values, lines
-    from coevo.experiments.probe_running import load_any
+    from coevo.experiments.any_run import generation_named, load_any
     from coevo.searching.replaying import export_run
 
-    done = export_run(run, to, model=model, load=load_any)
+    done = export_run(run, to, model=model, load=load_any, until=generation_named(run, generation))
     if json:
         answer = as_values(done.replay) | {"folder": done.folder, "sha256": done.sha256}
         typer.echo(json_module.dumps(answer))

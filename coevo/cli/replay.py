@@ -14,15 +14,18 @@ def replay(
     model: Annotated[
         str | None, typer.Option(help="The model the run began with, where that lies elsewhere now.")
     ] = None,
+    generation: Annotated[
+        str | None, typer.Option(help="Weights after this generation, or best, as val chose in tuning.  [last]")
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Result as JSON on standard output.")] = False,
 ) -> None:
     """Rebuild a run's weights from its base model and history; exit code 1 if they are not those it reported."""
     import json as json_module
 
-    from coevo.experiments.probe_running import load_any
+    from coevo.experiments.any_run import generation_named, load_any
     from coevo.searching.replaying import replay_run
 
-    report = replay_run(run, model=model, load=load_any)
+    report = replay_run(run, model=model, load=load_any, until=generation_named(run, generation))
     typer.echo(json_module.dumps(as_values(report)) if json else "\n".join(lines(report)))
     if not report.agrees:
         raise typer.Exit(1)

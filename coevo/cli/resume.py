@@ -12,9 +12,12 @@ def resume(
 ) -> None:
     """Go on with a run that was interrupted or killed, to the same result."""
     from coevo.experiments.probe_config import is_probe
+    from coevo.tuning.config import is_tuning
 
     if is_probe(run):
         _resume_probe(run, as_json=json)
+    elif is_tuning(run):
+        _resume_tuning(run, as_json=json)
     else:
         _resume_search(run, as_json=json)
 
@@ -37,3 +40,13 @@ def _resume_probe(run: Path, *, as_json: bool) -> None:
     with following_probe(probe_config_of(run)) as listener:
         result = resume_probe(run, listeners=(listener,))
     print_probe(result, as_json=as_json)
+
+
+def _resume_tuning(run: Path, *, as_json: bool) -> None:
+    from coevo.cli.tune_report import following_tuning, print_tuning
+    from coevo.tuning.api import resume_tuning
+    from coevo.tuning.config import tune_config_of
+
+    with following_tuning(tune_config_of(run)) as listener:
+        result = resume_tuning(run, listeners=(listener,))
+    print_tuning(result, as_json=as_json)

@@ -1,7 +1,7 @@
 """`coevo search`: from a problem and a budget to a better heuristic."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -136,10 +136,11 @@ def search(
         "subspaces": subspaces, "subspace_unit": subspace_unit, "z_scores": z_scores, "rank": rank,
     }  # fmt: skip
 
+    from coevo.cli.given import merged, read_config
     from coevo.cli.summary import present, print_dry_run, print_result
 
     tables = {"evolution_strategy": present(strategy), "weights": present(weights)}
-    values = _merge(_read_config(config), present(given), tables)
+    values = merged(read_config(config), present(given), tables)
     if budget is None and recipe is None:
         values.setdefault("budget", 200)
 
@@ -155,27 +156,3 @@ def search(
     with following(resolved) as listener:
         result = run_search(resolved, runs_dir=runs_dir, listeners=(warnings, listener))
     print_result(result, as_json=json)
-
-
-def _merge(file: dict[str, Any], given: dict[str, Any], tables: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    """Flags win over the file, key by key inside its tables."""
-    merged = {**file, **given}
-    for name, flags in tables.items():
-        in_file = file.get(name, {})
-        merged[name] = {**in_file, **flags} if isinstance(in_file, dict) else in_file
-    return merged
-
-
-def _read_config(file: Path | None) -> dict[str, Any]:
-    import tomllib
-
-    from coevo.errors import ConfigError
-
-    if file is None:
-        return {}
-    try:
-        values = tomllib.loads(file.read_text())
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise ConfigError(f"expected a TOML file for --config at {file}, got: {error}") from error
-    values.pop("schema_version", None)
-    return values

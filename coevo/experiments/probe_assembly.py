@@ -15,10 +15,10 @@ from coevo.experiments.probe_config import OPERATORS, ProbeConfig
 from coevo.experiments.probe_learning import ESTraining, Training
 from coevo.experiments.probe_parents import read_parents
 from coevo.interfaces import Engine
+from coevo.learning.asking import Asker
 from coevo.learning.models import OpenModel
 from coevo.records.event_log import EventLog, Listener
 from coevo.records.run_directory import RunDirectory
-from coevo.searching.asking import Asker
 from coevo.searching.assemble import check_baselines, check_heuristics
 from coevo.searching.breeding import Breeder
 from coevo.searching.config import SearchConfig

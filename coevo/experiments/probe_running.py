@@ -13,12 +13,12 @@ from coevo.errors import RunError
 from coevo.evolution.population import Scored
 from coevo.experiments.probe import conduct
 from coevo.experiments.probe_assembly import OWN_TOOLS, AssembledProbe, Tools, assembled_probe
-from coevo.experiments.probe_config import SETS, ProbeConfig, is_probe, probe_config_of, with_absolute_paths
+from coevo.experiments.probe_config import SETS, ProbeConfig, probe_config_of, with_absolute_paths
 from coevo.experiments.probe_result import ProbeResult
 from coevo.records.environment import describe_environment
 from coevo.records.event_log import SCHEMA_VERSION, Listener, read_events
 from coevo.records.run_directory import RunDirectory
-from coevo.searching.api import Run, content_hash, load_run
+from coevo.searching.api import content_hash
 
 
 def run_probe(
@@ -71,16 +71,6 @@ def load_probe(run: Path) -> ProbeResult | None:
         return None if values is None else ProbeResult.model_validate(values)
     except ValidationError as error:
         raise RunError(f"{run / 'result.json'}: expected that of a probe: {explain(error)}") from error
-
-
-def load_any(path: str | Path) -> Run:
-    """A run directory of a search or of a probe, as replaying needs it: a probe's model moved as a search's does.
-
-    Raises:
-        RunError: If it is neither, or was written by another version.
-    """
-    run = Path(path)
-    return Run(run, probe_config_of(run).as_search(), None) if is_probe(run) else load_run(run)
 
 
 def _run(

@@ -7,10 +7,10 @@ from coevo.content import ProblemFolder
 from coevo.errors import ConfigError, ModelError
 from coevo.evolution.renderers import RendererName
 from coevo.interfaces import Engine, Request, Sampling
+from coevo.learning.asking import SKILL_METER, Asker
 from coevo.learning.models import OpenModel
 from coevo.learning.seeds import seed_of
 from coevo.records.event_log import EventLog
-from coevo.searching.asking import SKILL_METER, Asker
 from coevo.searching.config import SearchConfig, make_config
 from coevo.searching.models import renderer_of, start_model
 from coevo.skills import Analyst, Ask, ModelAnalyst, StatisticsAnalyst, load_prompts

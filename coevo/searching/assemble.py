@@ -12,11 +12,11 @@ from coevo.es.strategy import EvolutionStrategy
 from coevo.evaluation import EvaluationPool
 from coevo.evolution.operators import Operator, evolving
 from coevo.evolution.renderers import RendererName, renderer_named, unreadable
+from coevo.learning.asking import Asker
 from coevo.learning.stopping import Limits, StopRule
 from coevo.records.event_log import Listener
 from coevo.records.run_directory import RunDirectory
 from coevo.searching.analysts import analyst_of, check_analyst, start_mentor
-from coevo.searching.asking import Asker
 from coevo.searching.breeding import Breeder
 from coevo.searching.config import SearchConfig
 from coevo.searching.examiner import Examiner

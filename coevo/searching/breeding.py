@@ -13,8 +13,8 @@ from coevo.evolution.operators import Operator
 from coevo.evolution.population import Scored
 from coevo.evolution.renderers import Renderer
 from coevo.interfaces import Completion, Guidance, Member, Request, Sampling
+from coevo.learning.asking import Asker
 from coevo.records.event_log import EventLog
-from coevo.searching.asking import Asker
 from coevo.searching.examiner import Examiner
 
 

@@ -5,8 +5,8 @@ Pure functions of events: nothing is kept here.
 
 from typing import Literal
 
+from coevo.learning.asking import SKILL_METER
 from coevo.records.event_log import Event
-from coevo.searching.asking import SKILL_METER
 
 Meter = Literal["operator", "on_top", "skill"]
 

@@ -79,23 +79,33 @@ Load = Callable[[str | Path], Run]
 """Reads a run directory; another kind of run than a search has a reader of its own."""
 
 
-def replay_run(path: str | Path, *, model: str | None = None, load: Load = load_run) -> Replay:
+def replay_run(
+    path: str | Path, *, model: str | None = None, load: Load = load_run, until: int | None = None
+) -> Replay:
     """Apply a run's recorded updates to the model it began with: `coevo replay` as a function.
 
     Args:
         path: The run directory.
         model: The model it began with, where that lies elsewhere now.
         load: Reads the directory.
+        until: The last generation to replay; all of them if None.
 
     Raises:
         RunError: If it is no run whose weights move, its history is damaged, or it is the history of another model.
         ModelError: If the model cannot be loaded.
     """
-    return _replay(load(path), model)[0]
+    return _replay(load(path), model, until)[0]
 
 
-def export_run(path: str | Path, to: str | Path, *, model: str | None = None, load: Load = load_run) -> Export:
-    """Write a run's final weights as a Hugging Face folder: `coevo export` as a function.
+def export_run(
+    path: str | Path,
+    to: str | Path,
+    *,
+    model: str | None = None,
+    load: Load = load_run,
+    until: int | None = None,
+) -> Export:
+    """Write a run's weights as a Hugging Face folder: `coevo export` as a function.
 
     The folder appears whole or not at all, and what was written has been read again and found to be the run's weights.
 
@@ -104,6 +114,7 @@ def export_run(path: str | Path, to: str | Path, *, model: str | None = None, lo
         to: The folder to write; it must not exist, or be empty.
         model: The model the run began with, where that lies elsewhere now.
         load: Reads the directory.
+        until: The generation whose weights are wanted; the last one if None.
 
     Raises:
         ConfigError: If `to` is taken.
@@ -113,19 +124,19 @@ def export_run(path: str | Path, to: str | Path, *, model: str | None = None, lo
     target = Path(to).absolute()
     if target.exists() and not (target.is_dir() and not any(target.iterdir())):
         raise ConfigError(f"expected a new or empty folder for --to, got {to}, which is taken; name another")
-    report, weights = _replay(load(path), model)
+    report, weights = _replay(load(path), model, until)
     if not report.agrees:
         return Export(report, None, {})
     return Export(report, str(target), _write(weights, target, report.fingerprint))
 
 
-def _replay(run: Run, model: str | None) -> "tuple[Replay, ReplayedWeights]":
+def _replay(run: Run, model: str | None, until: int | None) -> "tuple[Replay, ReplayedWeights]":
     from coevo.engines.loading import inspect_folder, resolve_model
     from coevo.engines.replay import open_weights
 
     _check_learns(run)
-    started, steps = _told_by_events(run)
-    history = _history(run, steps if started else None)
+    started, steps = _told_by_events(run, until)
+    history = _history(run, steps if started else None, until)
     policy = _policy(run, history)
     folder = resolve_model(model or run.config.model)
     _check_storage(inspect_folder(folder), policy, history)
@@ -143,7 +154,7 @@ def _replay(run: Run, model: str | None) -> "tuple[Replay, ReplayedWeights]":
         steps=len(history),
         updates=sum(record.applied for record in history),
         fingerprint=now,
-        recorded=_recorded(run, history, start),
+        recorded=_recorded(run, history, start, until),
         missing=len(steps) - len(history),
         parts_at=parts_at,
     )
@@ -170,21 +181,22 @@ def _check_learns(run: Run) -> None:
         raise RunError(f"expected a run whose weights move, got {run.path}: the {config.engine} engine has no weights")
 
 
-def _told_by_events(run: Run) -> tuple[Event | None, list[int]]:
-    """The event that began the run, if there is one, and the steps it took."""
+def _told_by_events(run: Run, until: int | None) -> tuple[Event | None, list[int]]:
+    """The event that began the run, if there is one, and the steps it took up to a generation."""
     events = run.events()
     started = next((event for event in events if event["kind"] == "started"), None)
-    return started, [event["step"] for event in events if event["kind"] == "step"]
+    steps = [event for event in events if event["kind"] == "step"]
+    return started, [event["step"] for event in steps if until is None or event["generation"] <= until]
 
 
-def _history(run: Run, steps: list[int] | None) -> list[StepRecord]:
-    """The history, checked to begin as the event log's steps do; unchecked for a run that has not begun."""
+def _history(run: Run, steps: list[int] | None, until: int | None) -> list[StepRecord]:
+    """The history up to a generation, checked to begin as the event log's steps do; unchecked before a run begins."""
     file = RunDirectory(run.path).history
     if steps and not file.is_file():
         raise RunError(f"expected the history of {len(steps)} steps in {file}, found none; restore it")
     try:
         lines = file.read_text().splitlines(keepends=True) if file.is_file() else []
-        history = read_history(lines)
+        history = [record for record in read_history(lines) if until is None or record.generation <= until]
     except (RunError, UnicodeDecodeError) as error:
         raise RunError(f"{file}: {error}") from error
     found = [record.step for record in history]
@@ -231,8 +243,8 @@ def _check_start(run: Run, folder: Path, start: str, started: Event | None) -> N
         )
 
 
-def _recorded(run: Run, history: list[StepRecord], start: str) -> str:
-    if run.result is not None and run.result.status in FINAL:
+def _recorded(run: Run, history: list[StepRecord], start: str, until: int | None) -> str:
+    if until is None and run.result is not None and run.result.status in FINAL:
         return run.result.fingerprint
     return next((record.fingerprint for record in reversed(history) if record.fingerprint), start)
 

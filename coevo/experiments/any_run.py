@@ -1,0 +1,48 @@
+"""Any run whose weights move, as replaying and exporting need it: of a search, a probe or a tuning run."""
+
+from pathlib import Path
+
+from coevo.errors import ConfigError
+from coevo.experiments.probe_config import is_probe, probe_config_of
+from coevo.searching.api import Run, load_run
+from coevo.searching.config import SearchConfig
+from coevo.tuning.api import load_tuning
+from coevo.tuning.config import TuneConfig, is_tuning, tune_config_of
+
+BEST = "best"
+
+
+def load_any(path: str | Path) -> Run:
+    """A run directory of any kind: the models of all move as a search's does.
+
+    Raises:
+        RunError: If it is none, or was written by another version.
+    """
+    run = Path(path)
+    if is_tuning(run):
+        return Run(run, _as_search(tune_config_of(run)), None)
+    return Run(run, probe_config_of(run).as_search(), None) if is_probe(run) else load_run(run)
+
+
+def generation_named(path: str | Path, name: str | None) -> int | None:
+    """The generation that a user means: its number, "best" for the one that a tuning run chose, None for the last.
+
+    Raises:
+        ConfigError: If it is neither, or the run has chosen none.
+        RunError: If there is no such run.
+    """
+    if name is None or (name.isascii() and name.isdigit()):
+        return None if name is None else int(name)
+    run = Path(path)
+    if name != BEST:
+        raise ConfigError(f"expected the number of a generation or {BEST}, got {name!r}")
+    result = load_tuning(run) if is_tuning(run) else None
+    if result is None or result.best is None:
+        raise ConfigError(f"expected a tuning run that has chosen its best weights, got {run}; name a generation")
+    return result.best.generation
+
+
+def _as_search(config: TuneConfig) -> SearchConfig:
+    """The search that has the same model, engine and noise."""
+    shared = ("model", "engine", "tensor_parallel", "es", "evolution_strategy", "weights", "workers")
+    return SearchConfig(budget=1, **{name: getattr(config, name) for name in shared})

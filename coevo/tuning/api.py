@@ -1,0 +1,172 @@
+"""Start a tuning run, or go on with one: the functions behind the commands and the Python API."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from coevo import __version__
+from coevo.content import explain
+from coevo.errors import RunError
+from coevo.es.history import read_history
+from coevo.learning.models import open_model
+from coevo.records.environment import describe_environment
+from coevo.records.event_log import SCHEMA_VERSION, Listener
+from coevo.records.run_directory import RunDirectory
+from coevo.tuning.assemble import Assembled, assembled_tuning
+from coevo.tuning.closing import closing
+from coevo.tuning.config import TuneConfig, absolute, make_tune_config, tune_config_of
+from coevo.tuning.field import VAL
+from coevo.tuning.loop import Course, train
+from coevo.tuning.result import FINAL, TuneResult
+from coevo.tuning.scores import score_of
+
+
+def tune(
+    env: str = "sudoku", *, recipe: str | None = None, runs_dir: str | Path = "runs", **options: Any
+) -> TuneResult:
+    """Fine-tune an agent: `coevo tune` as a function.
+
+    Args:
+        env: Name of an environment, or path of its folder.
+        recipe: Name of published settings.
+        runs_dir: Where the run directory is made.
+        options: Any other field of `TuneConfig`, e.g. `seed=1`, `options={"blanks": 10}`.
+
+    Returns:
+        The result, as in the run's `result.json`.
+
+    Raises:
+        CoevoError: If an input cannot be used; nothing has been written then.
+    """
+    return run_tuning(make_tune_config({"env": env, **options}, recipe), runs_dir=Path(runs_dir))
+
+
+def run_tuning(config: TuneConfig, *, runs_dir: Path, listeners: tuple[Listener, ...] = ()) -> TuneResult:
+    """Tune in a new run directory.
+
+    Args:
+        config: What to tune, in which environment, for how long.
+        runs_dir: Where the run directory is made.
+        listeners: Called with every event.
+
+    Raises:
+        CoevoError: If an input cannot be used; nothing has been written then.
+        KeyboardInterrupt: With the run's path, after it has been closed; `resume_tuning` goes on with it.
+    """
+    config = absolute(config)
+    name = f"tune-{Path(config.env).name}-s{config.seed}"
+
+    def create() -> RunDirectory:
+        return RunDirectory.create(runs_dir, name, config.model_dump(mode="json"))
+
+    return _run(config, create, listeners)
+
+
+def resume_tuning(run: Path, *, listeners: tuple[Listener, ...] = ()) -> TuneResult:
+    """Go on with a run that was interrupted or killed; the result of a finished run is returned as it is.
+
+    Raises:
+        RunError: If `run` is not a tuning run, is in use, or no longer reproduces its own past.
+    """
+    config, found = tune_config_of(run), load_tuning(run)
+    if found is not None and found.status in FINAL:
+        return found
+    return _run(config, lambda: RunDirectory(run), listeners)
+
+
+def load_tuning(run: Path) -> TuneResult | None:
+    """The result of a tuning run, or None while there is none.
+
+    Raises:
+        RunError: If `run` is not a run directory, or another version wrote the result.
+    """
+    values = RunDirectory.open(run).result()
+    try:
+        return None if values is None else TuneResult.model_validate(values)
+    except ValidationError as error:
+        raise RunError(f"{run / 'result.json'}: expected that of a tuning run: {explain(error)}") from error
+
+
+def _run(config: TuneConfig, open_directory: Callable[[], RunDirectory], listeners: tuple[Listener, ...]) -> TuneResult:
+    started = time.monotonic()
+    with assembled_tuning(config, open_directory, listeners) as parts:
+        opening = _opening(parts)
+        parts.directory.save_environment(
+            {**describe_environment(), "model": config.model, "fingerprint": opening["fingerprint"]}
+        )
+        try:
+            parts.tuning.log.emit("started", **opening)
+            course = train(parts.tuning)
+            _measure_chosen(parts, course)
+        except KeyboardInterrupt:
+            _save(parts, started, "interrupted")
+            raise KeyboardInterrupt(str(parts.directory.path)) from None
+        parts.tuning.log.emit("finished", status=course.status)
+        return _save(parts, started, course.status)
+
+
+def _opening(parts: Assembled) -> dict[str, Any]:
+    """What a run must find unchanged when it is resumed."""
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "version": __version__,
+        "experiment": "tune",
+        "env": parts.arena.folder.spec.name,
+        "content": parts.arena.digest,
+        "tasks": {split: len(tasks) for split, tasks in parts.tuning.tasks.items()},
+        "fingerprint": f"{parts.model.engine.fingerprint():016x}",
+    }
+
+
+def _measure_chosen(parts: Assembled, course: Course) -> None:
+    """Measure the weights that `val` chose on the splits the configuration names, and record which they are.
+
+    Where they are not the last ones, the model is opened anew and taken there along the history: nothing is undone.
+    """
+    best = course.best
+    if best is None:
+        return
+    generation, mean = best
+    tuning, engine = parts.tuning, parts.model.engine
+    with_chosen = tuning.field
+    if generation < course.last:
+        engine.close()
+        engine = open_model(tuning.config.choice).engine
+        with_chosen = parts.play_with(engine)
+    try:
+        if generation < course.last:
+            _follow(parts, generation, engine.commit)
+        tuning.log.emit("chosen", generation=generation, mean=mean, fingerprint=f"{engine.fingerprint():016x}")
+        for split in tuning.config.splits:
+            episodes = with_chosen.measure(generation, split, tuning.tasks[split], ".chosen")
+            score = score_of(episodes, at_best=tuning.at_best)
+            tuning.log.emit("measured", generation=generation, split=split, label=".chosen", **score.facts())
+    finally:
+        if engine is not parts.model.engine:
+            engine.close()
+
+
+def _follow(parts: Assembled, generation: int, commit: Callable[[Any], int]) -> None:
+    lines = parts.directory.history.read_text().splitlines(keepends=True) if parts.directory.history.exists() else []
+    for record in read_history(lines):
+        if record.generation <= generation and record.update is not None:
+            commit(record.update)
+
+
+def _save(parts: Assembled, started: float, status: str) -> TuneResult:
+    """Write and return the result of what the log says so far."""
+    values = closing(parts.directory, parts.tuning.config, VAL)
+    result = TuneResult.model_validate(
+        {
+            **values,
+            "status": status,
+            "env": parts.arena.folder.spec.name,
+            "wall_s": round(time.monotonic() - started, 3),
+            "run": str(parts.directory.path),
+        }
+    )
+    parts.directory.save_result(result.model_dump(mode="json"))
+    return result

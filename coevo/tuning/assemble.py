@@ -1,0 +1,176 @@
+"""From a configuration to the parts of a tuning run: pure wiring, no decisions of the method."""
+
+import hashlib
+import json
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from coevo.environments.loading import EnvironmentFolder, find_environment, read_options
+from coevo.environments.spec import EpisodeLimits
+from coevo.errors import ConfigError
+from coevo.es.record import WeightRecipe
+from coevo.es.strategy import EvolutionStrategy
+from coevo.interfaces import Engine, Environment, EnvironmentModule, Sampling, Task
+from coevo.learning.asking import Asker
+from coevo.learning.models import OpenModel, open_model, renderer_of_model
+from coevo.learning.seeds import seed_of
+from coevo.learning.stepping import Course, Stepper
+from coevo.learning.stopping import Limits, StopRule
+from coevo.records.event_log import EventLog, Listener
+from coevo.records.run_directory import RunDirectory
+from coevo.tuning.config import AnswerSettings, TuneConfig
+from coevo.tuning.field import TRAIN, VAL, Field
+from coevo.tuning.loop import Tuning
+from coevo.tuning.playing import Rollouts, Rules
+from coevo.tuning.prompting import Prompter, check_renderer
+from coevo.tuning.teaching import Coach
+
+
+@dataclass(frozen=True, slots=True)
+class Arena:
+    """An environment made ready: its tasks by split, how it is opened, and the rules of its episodes."""
+
+    folder: EnvironmentFolder
+    module: EnvironmentModule
+    options: dict[str, Any]
+    tasks: Mapping[str, Sequence[Task]]
+    rules: Rules
+
+    def open(self) -> Environment:
+        """A new environment."""
+        return self.module.open(**self.options)
+
+    @property
+    def digest(self) -> str:
+        """Hash of what an episode depends on beside the model: the folder's files and the tasks."""
+        digest = hashlib.blake2b(digest_size=8)
+        for file in sorted(self.folder.path.rglob("*")):
+            if file.suffix in (".py", ".toml", ".md", ".js"):
+                digest.update(hashlib.sha256(file.read_bytes()).digest())
+        for split, tasks in self.tasks.items():
+            digest.update(json.dumps([split, [[t.name, t.data] for t in tasks]], default=str).encode())
+        return digest.hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Assembled:
+    """A tuning run ready to begin. `play_with` gives the same field with another engine."""
+
+    tuning: Tuning
+    arena: Arena
+    model: OpenModel
+    directory: RunDirectory
+    play_with: Callable[[Engine], Field]
+
+
+def open_arena(
+    env: str, options: Mapping[str, Any], splits: Sequence[str], answers: AnswerSettings, retries: int
+) -> Arena:
+    """Make an environment ready and read the tasks of these splits.
+
+    Raises:
+        CoevoError: If there is no such environment, split or option, something it needs is not there, or its tasks
+            are not as they should be.
+    """
+    folder = find_environment(env)
+    if unknown := [split for split in splits if split not in folder.spec.splits]:
+        raise ConfigError(f"expected splits among {', '.join(folder.spec.splits)}, got {unknown[0]!r}")
+    given = read_options(folder.spec, {name: str(value) for name, value in options.items()})
+    folder.require()
+    module = folder.load()
+    tasks = {split: tuple(module.tasks(split, **given)) for split in splits}
+    for split, found in tasks.items():
+        _check_tasks(folder.spec.name, split, found)
+    return Arena(folder, module, given, tasks, _rules(folder, answers, retries))
+
+
+@contextmanager
+def assembled_tuning(
+    config: TuneConfig, open_directory: Callable[[], RunDirectory], listeners: tuple[Listener, ...] = ()
+) -> Iterator[Assembled]:
+    """The parts of a run; everything is stopped and flushed on the way out.
+
+    The run directory is opened last, so that bad input of any kind leaves nothing on disk.
+
+    Raises:
+        CoevoError: If a part cannot be had.
+    """
+    splits = tuple(dict.fromkeys((TRAIN, VAL, *config.splits)))
+    arena = open_arena(config.env, config.options, splits, config.answers, config.fault_retries)
+    tasks = dict(arena.tasks)
+    if len(tasks[TRAIN]) < config.tasks:
+        raise ConfigError(
+            f"expected {config.tasks} training tasks or more, got {len(tasks[TRAIN])} of {config.env}; lower --tasks"
+        )
+    if config.val_tasks is not None:
+        tasks[VAL] = tasks[VAL][: config.val_tasks]
+    renderer = renderer_of_model(config.choice)
+    check_renderer(renderer, config.model, arena.folder.spec.name)
+    if config.skill_every is not None and renderer == "board":
+        raise ConfigError(f"{config.model} reads boards and no words, so a skill has no effect; drop --skill-every")
+    with ExitStack() as stack:
+        model = open_model(config.choice)
+        stack.callback(model.engine.close)
+        model.engine.fingerprint()  # a model that cannot be served shows now
+        EvolutionStrategy(config.evolution_strategy, 0, basis=model.basis)  # and so do settings that do not suit it
+        directory = open_directory()
+        log = stack.enter_context(directory.open_log(time.time, listeners))
+
+        def play_with(engine: Engine) -> Field:
+            return Field(config, _rollouts(engine, arena, model, stack), log)
+
+        rollouts = _rollouts(model.engine, arena, model, stack)
+        tuning = Tuning(
+            config=config,
+            tasks=tasks,
+            at_best=arena.folder.spec.at_best,
+            rollouts=rollouts,
+            field=Field(config, rollouts, log),
+            stepper=_stepper(config, model, log, directory),
+            coach=Coach(config, arena.folder.spec.name, Asker(model.engine, log), log, directory),
+            log=log,
+            stop=StopRule(
+                Limits(None if config.target is None else -config.target, config.patience, config.max_hours),
+                time.monotonic,
+                log.recorded,
+            ),
+        )
+        yield Assembled(tuning, arena, model, directory, play_with)
+
+
+def _rollouts(engine: Engine, arena: Arena, model: OpenModel, stack: ExitStack) -> Rollouts:
+    rollouts = Rollouts(engine, arena.open, arena.rules, Prompter(model.renderer))
+    stack.callback(rollouts.close)
+    return rollouts
+
+
+def _stepper(config: TuneConfig, model: OpenModel, log: EventLog, directory: RunDirectory) -> Stepper:
+    recipe = WeightRecipe(config.weights.scope, model.storage, config.weights.update_rule, model.basis)
+    course = Course(config.evolution_strategy, recipe, seed_of(config.seed, "noise"), config.generations, config.learns)
+    return Stepper(course, model, log, directory)
+
+
+def _rules(folder: EnvironmentFolder, answers: AnswerSettings, retries: int) -> Rules:
+    """The environment's own limits and sampling, but for what the user says."""
+    given = {key: value for key, value in answers.model_dump().items() if value is not None}
+    spec = folder.spec
+    limits = EpisodeLimits.model_validate(spec.limits.model_dump() | _only(given, EpisodeLimits.model_fields))
+    own = spec.sampling.model_dump() | _only(given, type(spec.sampling).model_fields)
+    return Rules(limits, Sampling(max_tokens=limits.turn_tokens, **own), spec.conversation == "renewed", retries)
+
+
+def _only(values: Mapping[str, Any], names: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if name in names}
+
+
+def _check_tasks(environment: str, split: str, tasks: Sequence[Task]) -> None:
+    """Refuse a split without tasks, or with two of a name: their episodes could not be told apart."""
+    if not tasks:
+        raise ConfigError(f"expected tasks in the split {split} of {environment}, got none; check its options")
+    name, count = Counter(task.name for task in tasks).most_common(1)[0]
+    if count > 1:
+        raise ConfigError(f"expected names of their own for the tasks of {environment}, {split}: {count} are {name!r}")

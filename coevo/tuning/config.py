@@ -1,0 +1,244 @@
+"""Everything that decides a tuning run, resolved: what `config.toml` in its run directory holds."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from coevo.content import explain
+from coevo.engines.endpoint.address import is_address
+from coevo.engines.policy import FROZEN, GUIDED, WeightPolicy
+from coevo.errors import ConfigError, RunError
+from coevo.es.settings import ESSettings
+from coevo.learning.models import ModelChoice
+from coevo.records.run_directory import RunDirectory
+from coevo.skills.settings import SkillSettings
+from coevo.tuning.recipes import RECIPES
+
+PLAYER = "player"
+"""The name of the embedded model that plays."""
+
+OPTION = float | int | str
+
+
+class AnswerSettings(BaseModel):
+    """How answers are drawn and bounded; None where the environment's own value holds."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+    temperature: float | None = Field(default=None, ge=0, allow_inf_nan=False)
+    """Sampling temperature; 0 is greedy."""
+    top_p: float | None = Field(default=None, gt=0, le=1)
+    """Nucleus of the sampling distribution."""
+    top_k: int | None = Field(default=None, ge=0)
+    """Likeliest tokens kept; 0 keeps all."""
+    presence_penalty: float | None = Field(default=None, allow_inf_nan=False)
+    """Subtracted from the logit of every token that the answer already has."""
+    turns: int | None = Field(default=None, ge=1, le=10_000)
+    """Most answers of an episode."""
+    turn_tokens: int | None = Field(default=None, ge=1, le=1_000_000)
+    """Longest answer."""
+    total_tokens: int | None = Field(default=None, ge=1)
+    """Most tokens an episode's answers may have together."""
+
+
+class TuneConfig(BaseModel):
+    """One tuning run. Scores and rewards are maximised."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+    kind: Literal["tune"] = "tune"
+    """Tells the run directory of a tuning run from that of a search."""
+    env: str
+    """Name of an environment, or path of its folder."""
+    options: dict[str, OPTION] = Field(default_factory=dict)
+    """Options of the environment, by name."""
+    model: str
+    """"player", a Hugging Face folder, the name of a downloaded model, or a script of the scripted engine."""
+    engine: Literal["auto", "torch", "vllm", "scripted"] = "auto"
+    """What completes text; "auto" is torch."""
+    tensor_parallel: int = Field(default=1, ge=1)
+    """Devices (on the CPU: processes) over which vLLM shards the model; never changes the weights' bits."""
+    es: Literal["dense", "low-rank"] = "dense"
+    """Kind of the noise; members of low rank answer in one batch."""
+    evolution_strategy: ESSettings
+    """σ, α, members; `children` is how often a member plays each task of a generation."""
+    weights: WeightPolicy = WeightPolicy()
+    """Which weights move, how updates reach them, and where their base is kept."""
+    learns: bool = True
+    """Whether steps move the weights; without, members are perturbed and scored and nothing follows (an ablation)."""
+    generations: int = Field(default=40, ge=1, le=100_000)
+    """T: generations, of one ES step each; σ's horizon."""
+    tasks: int = Field(default=16, ge=1, le=100_000)
+    """B: tasks of a generation, the next B of the training split in its order, again from its start at its end."""
+    seeds: Literal["common", "independent"] = "common"
+    """Whether members share the sampling seeds of a task (common random numbers), or each episode has its own."""
+    answers: AnswerSettings = AnswerSettings()
+    """How answers are drawn and bounded, where not as the environment says."""
+    every: int = Field(default=10, ge=1)
+    """Generations between two measurements of the unperturbed model on the split `val`."""
+    val_tasks: int | None = Field(default=None, ge=1)
+    """Tasks of that split that are played, from its start; all of them without a number."""
+    repeats: int = Field(default=1, ge=1, le=1000)
+    """How often the model plays each task of a measurement."""
+    splits: tuple[str, ...] = ()
+    """Splits on which the first and the chosen weights are measured in the end, such as "test"."""
+    skill_every: int | None = Field(default=None, ge=1)
+    """Generations between two updates of the skill text in the prompts (Trace2Skill); none without a number."""
+    skill: SkillSettings = SkillSettings()
+    """Bounds of the skill, and of what an update of it reads."""
+    transcripts: int = Field(default=2, ge=0)
+    """Episodes of a generation, and of a measurement, whose conversation is recorded; with a skill all of them are."""
+    fault_retries: int = Field(default=2, ge=0, le=100)
+    """How often an episode is begun again whose surroundings failed, before its task is dropped for all members."""
+    target: float | None = Field(default=None, allow_inf_nan=False)
+    """Stop after a measurement whose mean score is at least this."""
+    patience: int | None = Field(default=None, ge=1)
+    """Stop after this many generations without a better measurement."""
+    max_hours: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    """Stop after the first generation that ends past this wall time; a resumed run starts its clock anew."""
+    seed: int = Field(default=0, ge=0, lt=2**63)
+    """Seed of everything random: environments, sampling, noise."""
+    workers: int = Field(default_factory=lambda: len(os.sched_getaffinity(0)), ge=1, le=1024)
+    """Processes that generate."""
+
+    @model_validator(mode="after")
+    def _goes_together(self) -> "TuneConfig":
+        rank = self.evolution_strategy.rank
+        if self.es == "low-rank" and (rank == 0 or self.weights.scope != "linear"):
+            raise ValueError(
+                f"es low-rank needs a rank and scope linear, got rank {rank} and scope {self.weights.scope!r}"
+            )
+        if self.es == "dense" and rank > 0:
+            raise ValueError(f"a rank goes with es low-rank, got rank {rank}; add --es low-rank, or drop the rank")
+        if self.weights.scope == GUIDED and (rank > 0 or self.evolution_strategy.subspaces > 1):
+            raise ValueError("scope guided has noise of its own; take rank 0 and 1 subspace")
+        if self.weights.scope == FROZEN:
+            raise ValueError("scope none leaves nothing to move; to measure a model as it is, use coevo eval-agent")
+        if self.tensor_parallel > 1 and self.engine != "vllm":
+            raise ValueError(f"only engine vllm shards a model, got engine {self.engine}; add --engine vllm")
+        return self
+
+    @property
+    def choice(self) -> ModelChoice:
+        """What it says of its model."""
+        strategy = self.evolution_strategy
+        return ModelChoice(
+            self.model,
+            self.engine,
+            self.tensor_parallel,
+            weights=self.weights,
+            rank=strategy.rank,
+            members=strategy.members,
+            workers=self.workers,
+        )
+
+    @property
+    def episodes(self) -> int:
+        """Training episodes of the plan: generations × members × tasks × episodes of each."""
+        return self.generations * self.tasks * self.evolution_strategy.members * self.evolution_strategy.children
+
+
+TABLES = ("options", "evolution_strategy", "weights", "answers", "skill")
+"""Fields that are tables: a partial one is filled up with defaults."""
+
+PUBLISHED_STRATEGY: dict[str, Any] = {"members": 32, "sigma": 1e-3, "sigma_end": 2.5e-4, "alpha": 5e-4}
+"""Defaults: the published ones for Sudoku (arXiv:2608.17310, table 13), where σ ends above 0."""
+
+PLAYER_STRATEGY: dict[str, Any] = {"members": 20, "sigma": 1e-2, "sigma_end": 2.5e-3, "alpha": 5e-3}
+"""Defaults for the embedded player, whose weights are larger than those of a hub model."""
+
+
+def make_tune_config(values: Mapping[str, Any], recipe: str | None = None) -> TuneConfig:
+    """Resolve a configuration: defaults < recipe < values.
+
+    Args:
+        values: Fields the user gave; tables may be partial.
+        recipe: Name in `RECIPES`.
+
+    Raises:
+        ConfigError: Naming each field that does not fit, or the recipes there are.
+    """
+    if recipe is not None and recipe not in RECIPES:
+        raise ConfigError(f"expected a recipe among {', '.join(RECIPES)}, got {recipe!r}")
+    chosen = RECIPES[recipe] if recipe else {}
+    layers = (_defaults_for({**chosen, **values}), chosen, values)
+    if is_address(str(values.get("model", ""))):
+        raise ConfigError(f"tuning moves weights: expected a model that is here, got the server {values['model']!r}")
+    merged = {key: value for layer in layers for key, value in layer.items()}
+    try:
+        return TuneConfig.model_validate(merged | {name: _layered(name, layers) for name in TABLES})
+    except ValidationError as error:
+        raise ConfigError(explain(error)) from error
+
+
+def _layered(name: str, layers: tuple[Mapping[str, Any], ...]) -> dict[str, Any]:
+    merged: dict[str, Any] = {}
+    for layer in layers:
+        table = layer.get(name, {})
+        if isinstance(table, BaseModel):
+            table = table.model_dump()
+        if not isinstance(table, Mapping):
+            raise ConfigError(f"expected a table for {name}, got {table!r}")
+        merged |= table
+    return merged
+
+
+def _defaults_for(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Defaults that follow from other choices."""
+    own: dict[str, Any] = {}
+    if "model" not in values:
+        if values.get("env") != "sudoku":
+            raise ConfigError(
+                f"expected --model for {values.get('env')}: a Hugging Face folder or a downloaded name; only sudoku "
+                "has a model that ships with coevo"
+            )
+        own["model"] = PLAYER
+    plays = values.get("model", PLAYER) == PLAYER
+    strategy = dict(PLAYER_STRATEGY if plays else PUBLISHED_STRATEGY)
+    if values.get("es") == "low-rank":
+        own["weights"] = {"scope": "linear"}
+        strategy["rank"] = 1
+    return own | {"evolution_strategy": strategy}
+
+
+def absolute(config: TuneConfig) -> TuneConfig:
+    """The same run with every path absolute, so that it can be resumed from anywhere; a name stays a name."""
+    changes: dict[str, Any] = {}
+    if (Path(config.env) / "environment.toml").is_file():
+        changes["env"] = str(Path(config.env).resolve())
+    if config.model not in ("", PLAYER, "embedded") and Path(config.model).exists():
+        changes["model"] = str(Path(config.model).resolve())
+    if config.weights.basis:
+        basis = str(Path(config.weights.basis).expanduser().resolve())
+        changes["weights"] = config.weights.model_copy(update={"basis": basis})
+    paths = {k: str(Path(v).resolve()) for k, v in config.options.items() if isinstance(v, str) and _is_path(v)}
+    return config.model_copy(update=changes | {"options": {**config.options, **paths}})
+
+
+def _is_path(value: str) -> bool:
+    """Whether a text is meant as a path: by its form, so that a name is not taken for a file that is called so."""
+    return os.sep in value and Path(value).exists()
+
+
+def tune_config_of(run: Path) -> TuneConfig:
+    """The configuration a tuning run was started with.
+
+    Raises:
+        RunError: If `run` is not the directory of one, or its configuration does not fit this version.
+    """
+    try:
+        return TuneConfig.model_validate(RunDirectory.open(run).config())
+    except ValidationError as error:
+        raise RunError(f"{run / 'config.toml'}: expected that of a tuning run: {explain(error)}") from error
+
+
+def is_tuning(run: Path) -> bool:
+    """Whether a run directory is that of a tuning run.
+
+    Raises:
+        RunError: If it is no run directory.
+    """
+    return RunDirectory.open(run).config().get("kind") == "tune"

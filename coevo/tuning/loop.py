@@ -1,0 +1,116 @@
+"""Tuning on one screen: members play, scores become rewards, the weights move, and the model is measured on the way.
+
+Evolution strategies over whole episodes (Agentic ESOpt, arXiv:2608.17310, section 3.2): an ES step is one generation,
+all its members play the same tasks, and a member's reward is the mean score of its episodes. The split `val` chooses
+the best weights; others are measured at the start and at the end, and decide nothing.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from coevo.interfaces import Task
+from coevo.learning.stepping import Stepper
+from coevo.learning.stopping import StopRule
+from coevo.records.event_log import EventLog
+from coevo.tuning.config import TuneConfig
+from coevo.tuning.field import TRAIN, VAL, Field
+from coevo.tuning.playing import Rollouts
+from coevo.tuning.scores import Score, earned, score_of
+from coevo.tuning.teaching import Coach
+
+EMPTY_IN_A_ROW = 3
+"""Generations in which every task was dropped, one after the other, after which a run gives up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tuning:
+    """The parts of a run, assembled. `tasks` are those of every split that is played."""
+
+    config: TuneConfig
+    tasks: Mapping[str, Sequence[Task]]
+    at_best: float
+    rollouts: Rollouts
+    field: Field
+    stepper: Stepper
+    coach: Coach
+    log: EventLog
+    stop: StopRule
+
+
+@dataclass
+class Course:
+    """How far a run has come: measurements on `val` by generation, and how it ended."""
+
+    measured: dict[int, Score] = field(default_factory=dict)
+    status: str = "done"
+    last: int = 0
+
+    @property
+    def best(self) -> tuple[int, float] | None:
+        """The generation of the best measurement and its mean, the earliest of equals; None without any."""
+        known = [(generation, s.mean) for generation, s in self.measured.items() if s.mean is not None]
+        return max(known, key=lambda pair: (pair[1], -pair[0])) if known else None
+
+
+def train(tuning: Tuning) -> Course:
+    """Run from the first measurement to the end of the plan, or until a stop rule holds."""
+    course, empty = Course(), 0
+    course.measured[0] = measure(tuning, 0, VAL)
+    for split in tuning.config.splits:
+        measure(tuning, 0, split)
+    for generation in range(1, tuning.config.generations + 1):
+        empty = 0 if advance(tuning, generation) else empty + 1
+        course.last = generation
+        is_last = generation == tuning.config.generations
+        if is_last or generation % tuning.config.every == 0:
+            course.measured[generation] = measure(tuning, generation, VAL)
+        stop = conclude(tuning, course, generation)
+        if stop or empty == EMPTY_IN_A_ROW:
+            course.status = stop or "surroundings-failed"
+            break
+        if tuning.coach.teach(generation):
+            tuning.rollouts.prompter = tuning.rollouts.prompter.taught(tuning.coach.text)
+    return course
+
+
+def advance(tuning: Tuning, generation: int) -> bool:
+    """One generation: members play, and the weights move. Whether any task could be played."""
+    members = tuning.stepper.ask(generation - 1)
+    if not members:  # σ is 0: all of them would be the base, and an update would be pure noise
+        return True
+    tasks = window(tuning.tasks[TRAIN], tuning.config.tasks, generation)
+    episodes = tuning.field.train(generation, tasks, members)
+    won = earned(members, episodes)
+    scores = score_of(episodes, at_best=tuning.at_best)
+    tuning.log.emit("played", generation=generation, dropped=won.dropped, **scores.facts())
+    tuning.stepper.close(won.rewards, 1.0, generation=generation, operator=TRAIN)
+    tuning.coach.observe(generation, episodes, at_best=tuning.at_best)
+    return len(won.dropped) < len(tasks)
+
+
+def measure(tuning: Tuning, generation: int, split: str, label: str = "") -> Score:
+    """Measure the unperturbed model on a split, and record it."""
+    episodes = tuning.field.measure(generation, split, tuning.tasks[split], label)
+    score = score_of(episodes, at_best=tuning.at_best)
+    tuning.log.emit("measured", generation=generation, split=split, label=label, **score.facts())
+    return score
+
+
+def conclude(tuning: Tuning, course: Course, generation: int) -> str | None:
+    """Close a generation in the log; the reason to stop after it, if there is one."""
+    best = course.best
+    stop = tuning.stop.reached(generation, float("inf") if best is None else -best[1])
+    tuning.log.emit("generation", generation=generation, best=best and best[1], stop=stop)
+    return stop
+
+
+def window(tasks: Sequence[Task], count: int, generation: int) -> list[Task]:
+    """The tasks of a generation, counted from 1: the next `count` in order, from the start again at the end.
+
+    Raises:
+        ValueError: If there are fewer tasks than that: one would be played twice in a generation.
+    """
+    if count > len(tasks):
+        raise ValueError(f"expected {count} tasks or more, got {len(tasks)}")
+    start = (generation - 1) * count
+    return [tasks[(start + place) % len(tasks)] for place in range(count)]
