@@ -36,6 +36,7 @@ class Hands:
         self._calls: queue.SimpleQueue[_Call | None] = queue.SimpleQueue()
         self._answers: queue.SimpleQueue[Answer] = queue.SimpleQueue()
         self._due: dict[int, float] = {}
+        self._lock = threading.Lock()
         self._threads = 0
         self._tickets = 0
 
@@ -82,9 +83,13 @@ class Hands:
         while (call := self._calls.get()) is not None:
             ticket, function = call
             try:
-                self._answers.put(Answer(ticket, function()))
+                answer = Answer(ticket, function())
             except BaseException as error:
-                self._answers.put(Answer(ticket, error=error))
+                answer = Answer(ticket, error=error)
+            with self._lock:
+                if ticket not in self._due:  # nobody waits any more, and another thread has taken this one's place
+                    return
+                self._answers.put(answer)
 
     def _next(self, until: float | None) -> Answer | None:
         """The next answer to a call that is still awaited, or None when the time is over."""
@@ -106,9 +111,11 @@ class Hands:
 
     def _late(self) -> Answer | None:
         now = time.monotonic()
-        ticket = next((ticket for ticket, due in self._due.items() if due <= now), None)
-        if ticket is None:
-            return None
-        del self._due[ticket]
-        self._threads -= 1
+        with self._lock:
+            # One that has been answered in the meantime is not late.
+            ticket = next((t for t, due in self._due.items() if due <= now), None) if self._answers.empty() else None
+            if ticket is None:
+                return None
+            del self._due[ticket]
+            self._threads -= 1
         return Answer(ticket, error=TimeoutError(f"no answer within {self._limit_s:g} s"))

@@ -44,7 +44,7 @@ def test_the_same_seed_gives_the_same_events(config_of, engines, tmp_path):
 
 @pytest.mark.parametrize("answers", [1, 40, 97, 200, 330])
 def test_an_interrupted_run_goes_on_to_the_same_end(answers, config_of, engines, tmp_path):
-    """Wherever it is cut, the continued log is that of an uninterrupted run, and no recorded episode is played twice."""
+    """Wherever it is cut, the continued log is that of an uninterrupted run; no recorded episode is played twice."""
     whole = run_tuning(config_of(splits=("test",)), runs_dir=tmp_path / "whole")
     engines.limit = answers
     with pytest.raises(KeyboardInterrupt) as stopped:
