@@ -8,16 +8,20 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from coevo.content import find_problem as load_problem
-    from coevo.interfaces import Completion, Engine, Instance, Member, Problem, Request, Update
+    from coevo.environments.loading import find_environment as load_environment
+    from coevo.interfaces import Completion, Engine, Environment, Instance, Member, Message, Problem, Request, Step, Task, Update
     from coevo.searching.api import load_run, search
     from coevo.searching.evaluate import evaluate_file as evaluate
+    from coevo.tuning.api import tune
 
 __version__ = "0.1.0"
 
 _WHERE = {
     "search": ("coevo.searching.api", "search"),
+    "tune": ("coevo.tuning.api", "tune"),
     "evaluate": ("coevo.searching.evaluate", "evaluate_file"),
     "load_problem": ("coevo.content", "find_problem"),
+    "load_environment": ("coevo.environments.loading", "find_environment"),
     "load_run": ("coevo.searching.api", "load_run"),
     "Problem": ("coevo.interfaces", "Problem"),
     "Instance": ("coevo.interfaces", "Instance"),
@@ -26,20 +30,30 @@ _WHERE = {
     "Completion": ("coevo.interfaces", "Completion"),
     "Member": ("coevo.interfaces", "Member"),
     "Update": ("coevo.interfaces", "Update"),
+    "Environment": ("coevo.interfaces", "Environment"),
+    "Message": ("coevo.interfaces", "Message"),
+    "Step": ("coevo.interfaces", "Step"),
+    "Task": ("coevo.interfaces", "Task"),
 }
 
 __all__ = [
     "Completion",
     "Engine",
+    "Environment",
     "Instance",
     "Member",
+    "Message",
     "Problem",
     "Request",
+    "Step",
+    "Task",
     "Update",
     "evaluate",
+    "load_environment",
     "load_problem",
     "load_run",
     "search",
+    "tune",
 ]
 
 
