@@ -9,7 +9,19 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from coevo.content import find_problem as load_problem
     from coevo.environments.loading import find_environment as load_environment
-    from coevo.interfaces import Completion, Engine, Environment, Instance, Member, Message, Problem, Request, Step, Task, Update
+    from coevo.interfaces import (
+        Completion,
+        Engine,
+        Environment,
+        Instance,
+        Member,
+        Message,
+        Problem,
+        Request,
+        Step,
+        Task,
+        Update,
+    )
     from coevo.searching.api import load_run, search
     from coevo.searching.evaluate import evaluate_file as evaluate
     from coevo.tuning.api import tune
