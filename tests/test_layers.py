@@ -17,11 +17,11 @@ LAYERS = [
     {"searching", "tuning"},
     {"learning"},
     {"evolution", "evaluation", "es", "engines", "environments", "records", "skills"},
-    {"noise", "sandbox", "problemkit", "codec"},
+    {"noise", "sandbox", "problemkit", "codec", "board_codec"},
     {"prompt_files"},
     {"content"},
     {"kernel_cache"},
-    {"interfaces", "candidate", "block", "idioms", "errors"},
+    {"interfaces", "candidate", "block", "idioms", "sudoku_boards", "errors"},
 ]
 MODULES = sorted(PACKAGE.rglob("*.py"))
 

@@ -5,12 +5,14 @@ Exit codes: 0 done · 1 the job ran and failed its purpose · 2 bad input · 130
 
 import logging
 import sys
-from typing import NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 
 from coevo.cli.bench import bench
 from coevo.cli.compare import compare
+from coevo.cli.env import env
+from coevo.cli.eval_agent import eval_agent
 from coevo.cli.evaluate import evaluate
 from coevo.cli.export import export
 from coevo.cli.model import model
@@ -20,6 +22,7 @@ from coevo.cli.replay import replay
 from coevo.cli.report import report
 from coevo.cli.resume import resume
 from coevo.cli.search import search
+from coevo.cli.tune import tune
 from coevo.errors import CoevoError, escaped
 
 app = typer.Typer(
@@ -28,17 +31,43 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+
+
+def _tell_version(wanted: bool) -> None:
+    if wanted:
+        from coevo import __version__
+
+        typer.echo(f"coevo {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_tell_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Heuristic programs and the language model that writes them evolve together."""
+
+
 app.command()(search)
+app.command()(tune)
 app.command()(resume)
 app.command()(replay)
 app.command()(report)
 app.command()(export)
 app.command()(evaluate)
+app.command()(eval_agent)
 app.command()(bench)
 app.command()(compare)
 app.command()(probe)
 app.add_typer(problem, name="problem")
+app.add_typer(env, name="env")
 app.add_typer(model, name="model")
+
+
+_UsageError: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
+"""The parser's own errors; typer brings the parser along, under a name that differs between versions."""
 
 
 class _StandardError(logging.Handler):
@@ -54,7 +83,10 @@ def main() -> None:
     logging.basicConfig(level=logging.WARNING, handlers=[_StandardError()], format="coevo: %(message)s")
     logging.getLogger("coevo").setLevel(logging.INFO)
     try:
-        app()
+        # Outside its standalone mode the parser raises what it has to say, and does not draw a box around it.
+        sys.exit(app(standalone_mode=False) or 0)
+    except _UsageError as error:
+        _refuse_usage(error)
     except CoevoError as error:
         _refuse(str(error))
     except OSError as error:
@@ -63,6 +95,15 @@ def main() -> None:
         _refuse(f"expected to use {error.filename}, got: {error.strerror}; check the path and its permissions")
     except KeyboardInterrupt:
         sys.exit(130)
+
+
+def _refuse_usage(error: Any) -> NoReturn:
+    """A command line that cannot be read; for one that stops short, the help that lists what can follow."""
+    if type(error).__name__ == "NoArgsIsHelpError":
+        error.show()
+        sys.exit(2)
+    command = error.ctx.command_path if getattr(error, "ctx", None) else "coevo"
+    _refuse(f"{error.format_message().rstrip('.')}; see: {command} --help")
 
 
 def _refuse(message: str) -> NoReturn:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coevo.engines.sampling import Sampler
+from coevo.engines.stopping import StopWatch, stopped
 from coevo.engines.tokens import Codec
 from coevo.interfaces import Completion, Member, Request
 
@@ -46,13 +47,15 @@ class Decoder(Protocol):
 class _Row:
     """One request at work."""
 
-    def __init__(self, request: Request, prompt: list[int], context: int) -> None:
+    def __init__(self, request: Request, codec: Codec, context: int) -> None:
         self.request = request
-        self.prompt = prompt
-        self.limit = min(request.sampling.max_tokens, context - len(prompt))
+        self.prompt = codec.encode(request.text, request.messages)
+        self.limit = min(request.sampling.max_tokens, context - len(self.prompt))
         self.tokens: list[int] = []
         self.finish: Literal["stop", "length"] | None = None if self.limit > 0 else "length"
         self._sampler = Sampler(request.sampling, request.seed)
+        stops = request.sampling.stop
+        self._watch = StopWatch(codec.decode, stops) if stops else None
 
     def take(self, logits: FloatArray, ends: Sequence[int]) -> None:
         if not np.isfinite(logits).all():
@@ -61,7 +64,7 @@ class _Row:
             return
         token = self._sampler.draw(logits)
         self.tokens.append(token)
-        if token in ends:
+        if token in ends or (self._watch is not None and self._watch.sees(self.tokens)):
             self.finish = "stop"
         elif len(self.tokens) == self.limit:
             self.finish = "length"
@@ -72,7 +75,8 @@ def complete(
 ) -> Iterator[list[Completion]]:
     """Answer requests that share one set of served weights; yields answers as rows finish.
 
-    A prompt that leaves no room for a token is answered at once: empty, "length", no tokens.
+    A prompt that leaves no room for a token is answered at once: empty, "length", no tokens. No text of an answer
+    reaches a stop text of its request.
 
     Args:
         decoder: Idle; idle again at the end.
@@ -80,7 +84,7 @@ def complete(
         ends: Tokens that end an answer.
         requests: In the order in which they are begun.
     """
-    waiting = deque(_Row(request, codec.encode(request.text), decoder.context) for request in requests)
+    waiting = deque(_Row(request, codec, decoder.context) for request in requests)
     hopeless = [row for row in waiting if row.finish]
     if hopeless:
         waiting = deque(row for row in waiting if not row.finish)
@@ -112,4 +116,5 @@ def _fill_gaps(is_finished: Sequence[bool]) -> list[int]:
 
 def _answer(row: _Row, codec: Codec) -> Completion:
     assert row.finish is not None
-    return Completion(row.request.id, codec.decode(row.tokens), row.finish, len(row.tokens))
+    answer = Completion(row.request.id, codec.decode(row.tokens), row.finish, len(row.tokens))
+    return stopped(answer, row.request.sampling.stop)

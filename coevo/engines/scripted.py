@@ -14,6 +14,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from coevo.content import explain
+from coevo.engines.stopping import cut
 from coevo.errors import ContentError
 from coevo.interfaces import Completion, Request, Update
 
@@ -24,7 +25,10 @@ _START = int.from_bytes(hashlib.blake2b(b"coevo-scripted-v1", digest_size=8).dig
 
 
 class ScriptedAnswer(BaseModel):
-    """One entry of a script file: a text for every request whose prompt contains `match` (all, if it is empty)."""
+    """One entry of a script file: a text for every request whose prompt contains `match` (all, if it is empty).
+
+    Of a conversation, the content of every message counts as well as the request's plain text.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -77,11 +81,13 @@ class ScriptedEngine:
         return cls(answers)
 
     def generate(self, requests: Sequence[Request]) -> Iterator[Completion]:
-        """See `Engine`; answers in the order of the requests."""
+        """See `Engine`; answers in the order of the requests, cut at their stop texts."""
         for request in requests:
             self.num_requests += 1
             answer = self._answer(request)
-            yield Completion(request.id, answer.text, answer.finish, len(answer.text.split()))
+            before = cut(answer.text, request.sampling.stop)
+            text, finish = (answer.text, answer.finish) if before is None else (before, "stop")
+            yield Completion(request.id, text, finish, len(text.split()))
 
     def commit(self, update: Update) -> int:
         """See `Engine`."""
@@ -107,11 +113,12 @@ class ScriptedEngine:
         if callable(self._script):
             return ScriptedAnswer(text=self._script(request))
         answers = [ScriptedAnswer(text=entry) if isinstance(entry, str) else entry for entry in self._script]
-        matching = [answer for answer in answers if answer.match in request.text]
+        prompt = "\n".join([request.text, *(message.content for message in request.messages)])
+        matching = [answer for answer in answers if answer.match in prompt]
         if not matching:
             raise ContentError(
                 f"expected a scripted answer whose 'match' is in the prompt of request {request.id!r}, which begins "
-                f"{request.text[:40]!r}; found none among {len(answers)}; add one without 'match'"
+                f"{prompt[:40]!r}; found none among {len(answers)}; add one without 'match'"
             )
         return matching[_hash(f"{request.id}\0{request.seed}".encode()) % len(matching)]
 

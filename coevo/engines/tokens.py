@@ -2,6 +2,7 @@
 
 The slot model's programs are written with special tokens (`<a0>`), so they are kept when its answers are decoded;
 every other model's special tokens are markup and are left out. End and padding tokens are never part of an answer.
+A conversation is written by the model's chat template, and is plain text where there is none.
 """
 
 import json
@@ -9,8 +10,10 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
+from coevo.engines.conversation import write_conversation
 from coevo.engines.loading import ModelFolder
 from coevo.errors import ModelError
+from coevo.interfaces import Message
 
 _PLAIN_CLASSES = {"PreTrainedTokenizerFast", "TokenizersBackend"}
 
@@ -18,8 +21,8 @@ _PLAIN_CLASSES = {"PreTrainedTokenizerFast", "TokenizersBackend"}
 class Codec(Protocol):
     """Text to tokens and back for one model."""
 
-    def encode(self, text: str) -> list[int]:
-        """Token numbers of a prompt, at least one."""
+    def encode(self, text: str, messages: Sequence[Message] = ()) -> list[int]:
+        """Token numbers of a prompt, at least one; the messages, if any, in the text's place with a chat template."""
 
     def decode(self, tokens: Sequence[int]) -> str:
         """Text of an answer without its end and padding tokens."""
@@ -41,8 +44,8 @@ class PlainCodec:
         self._silent = set(ends) | token_numbers(folder, "pad_token_id")
         self._hide_special = folder.card.renderer != "slots"
 
-    def encode(self, text: str) -> list[int]:
-        """See `Codec`."""
+    def encode(self, text: str, messages: Sequence[Message] = ()) -> list[int]:
+        """See `Codec`; this one has no template."""
         return list(self._tokenizer.encode(text).ids) or [self._ends[0]]
 
     def decode(self, tokens: Sequence[int]) -> str:
@@ -56,6 +59,9 @@ class TransformersCodec:
 
     With a template the text becomes one user message, and the template alone decides on a begin token: none is added
     a second time.
+
+    Raises:
+        ModelError: By `encode`, if the template takes a conversation in no form.
     """
 
     def __init__(self, folder: ModelFolder, ends: Sequence[int], *, chat: bool) -> None:
@@ -69,9 +75,11 @@ class TransformersCodec:
         self._silent = {*ends, self._tokenizer.eos_token_id, self._tokenizer.pad_token_id}
         self._hide_special = folder.card.renderer != "slots"
 
-    def encode(self, text: str) -> list[int]:
+    def encode(self, text: str, messages: Sequence[Message] = ()) -> list[int]:
         """See `Codec`."""
-        if self._use_template:
+        if self._use_template and messages:
+            text = write_conversation(self._tokenizer, messages)
+        elif self._use_template:
             message = [{"role": "user", "content": text}]
             text = self._tokenizer.apply_chat_template(message, add_generation_prompt=True, tokenize=False)
         return list(self._tokenizer.encode(text, add_special_tokens=not self._use_template)) or [self._ends[0]]

@@ -17,14 +17,15 @@ from coevo.engines.worker_process import WorkerSpec
 class TorchEngine(WorkerEngine):
     """See `coevo.interfaces.Engine`.
 
-    The same weights, text, seed and sampling give the same tokens. On the lean decoder (small fp32 Llamas on the CPU)
-    that holds whatever the other requests and however many workers; elsewhere for the same requests in the same order
-    and, for base requests to a small model, the same number of workers.
+    The same weights, text or messages, seed and sampling give the same tokens. On the lean decoder (small fp32 Llamas
+    on the CPU) that holds whatever the other requests and however many workers; elsewhere for the same requests in the
+    same order and, for base requests to a small model, the same number of workers.
 
     Args:
         model: The model folder (`coevo.engines.loading.resolve_model` finds it).
         workers: Processes for a small model; a large one, or one on a GPU, always gets one.
-        chat: Whether a prompt becomes one user message in the model's chat template, where it has one.
+        chat: Whether a prompt becomes one user message in the model's chat template, where it has one, and a
+            conversation what the template makes of it; without a template both are plain text.
         device: "auto" (a small model on the CPU; a large one on a GPU if there is one) or a torch device.
         policy: How weights are kept and moved; the default policy if None.
         rank: Rank of the low-rank members that will be asked for.

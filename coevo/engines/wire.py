@@ -12,6 +12,7 @@ from dataclasses import asdict
 from multiprocessing.connection import Connection
 from typing import Any
 
+from coevo import interfaces
 from coevo.interfaces import Completion, Member, Partition, Request, Sampling, Update
 
 Message = dict[str, Any]
@@ -45,7 +46,8 @@ def unpack_request(values: Mapping[str, Any]) -> Request:
         text=values["text"],
         seed=values["seed"],
         member=None if member is None else unpack_member(member),
-        sampling=Sampling(**values["sampling"]),
+        sampling=Sampling(**{**values["sampling"], "stop": tuple(values["sampling"]["stop"])}),
+        messages=tuple(interfaces.Message(**message) for message in values["messages"]),
     )
 
 

@@ -1,6 +1,6 @@
 """`environment.toml`: what is known of an environment without importing any of its code."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
@@ -60,8 +60,8 @@ class EpisodeSampling(_Frozen):
     temperature: float = Field(default=1.0, ge=0, allow_inf_nan=False)
     top_p: float = Field(default=1.0, gt=0, le=1)
     top_k: int = Field(default=0, ge=0)
-    presence_penalty: float = Field(default=0.0, allow_inf_nan=False)
-    stop: tuple[str, ...] = ()
+    presence_penalty: float = Field(default=0.0, ge=-2, le=2)
+    stop: tuple[Annotated[str, Field(min_length=1)], ...] = ()
 
 
 class Need(_Frozen):

@@ -34,7 +34,7 @@ class AnswerSettings(BaseModel):
     """Nucleus of the sampling distribution."""
     top_k: int | None = Field(default=None, ge=0)
     """Likeliest tokens kept; 0 keeps all."""
-    presence_penalty: float | None = Field(default=None, allow_inf_nan=False)
+    presence_penalty: float | None = Field(default=None, ge=-2, le=2)
     """Subtracted from the logit of every token that the answer already has."""
     turns: int | None = Field(default=None, ge=1, le=10_000)
     """Most answers of an episode."""

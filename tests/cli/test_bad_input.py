@@ -219,3 +219,18 @@ def test_a_misspelt_placeholder_is_refused(tmp_path):
     file.write_text(bundled.read_text().replace("$parents", "$parent"))
     with pytest.raises(ContentError, match=r"m1\.md:\d+: unknown placeholder \$parent;"):
         read_operator(file)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "fragment"),
+    [
+        (["search", "--nope"], "--nope"),
+        (["search", "--budget", "many"], "--budget"),
+        (["serch"], "serch"),
+        (["evaluate"], "Missing argument"),
+        (["problem", "check"], "Missing argument"),
+    ],
+)
+def test_a_command_line_that_cannot_be_read_is_one_line(arguments, fragment, here):
+    """No box is drawn around it, and it names the help that tells more."""
+    refused(coevo(*arguments, cwd=here), fragment, "--help")

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coevo.engines.decoding import complete
-from coevo.interfaces import Request, Sampling
+from coevo.interfaces import Message, Request, Sampling
 
 END = 9
 
@@ -47,18 +47,18 @@ class Script:
 class Digits:
     """A codec of one token per digit."""
 
-    def encode(self, text):
-        """Digits to numbers."""
-        return [int(digit) for digit in text]
+    def encode(self, text, messages=()):
+        """Digits to numbers; of a conversation, those of its last message."""
+        return [int(digit) for digit in (messages[-1].content if messages else text)]
 
     def decode(self, tokens):
         """Numbers to digits, without the end."""
         return "".join(str(token) for token in tokens if token != END)
 
 
-def ask(texts, decoder, max_tokens=20):
+def ask(texts, decoder, max_tokens=20, **more):
     """Greedy answers by request id."""
-    sampling = Sampling(temperature=0.0, max_tokens=max_tokens)
+    sampling = Sampling(temperature=0.0, max_tokens=max_tokens, **more)
     requests = [Request(str(n), text, n, None, sampling) for n, text in enumerate(texts)]
     answers = [answer for batch in complete(decoder, Digits(), (END,), requests) for answer in batch]
     assert sorted(answer.request_id for answer in answers) == sorted(request.id for request in requests)
@@ -97,3 +97,26 @@ def test_a_prompt_that_fills_the_context_is_answered_at_once(length):
     answers = ask(["1" * length, "20"], Script(4, True))
     assert (answers["0"].text, answers["0"].finish, answers["0"].num_tokens) == ("", "length", 0)
     assert answers["1"].text == "12"
+
+
+def test_an_answer_ends_at_a_stop_text():
+    """The text is left out, its tokens are counted; an answer that ends before it, or at the limit, is as ever."""
+    answers = ask(["80", "20", "50"], Script(4, True), max_tokens=5, stop=("45", "9"))
+    assert (answers["0"].text, answers["0"].finish, answers["0"].num_tokens) == ("123", "stop", 5)
+    assert (answers["1"].text, answers["1"].finish, answers["1"].num_tokens) == ("12", "stop", 3)
+    assert (answers["2"].text, answers["2"].finish, answers["2"].num_tokens) == ("123", "stop", 5)
+
+
+def test_a_row_that_stops_early_makes_room():
+    """What waits is begun in its place, and rows beside it go on."""
+    decoder = Script(2, True)
+    answers = ask(["81", "82", "83", "84"], decoder, stop=("4",))
+    assert [answers[str(n)].text for n in range(4)] == ["23", "3", "", "5678"]
+    assert decoder.active == []
+
+
+def test_a_conversation_is_read_in_place_of_the_text():
+    """The codec gets the messages."""
+    request = Request("r", "10", 0, None, Sampling(temperature=0.0), (Message("user", "30"),))
+    ((answer,),) = complete(Script(1, False), Digits(), (END,), [request])
+    assert answer.text == "123"

@@ -11,23 +11,72 @@ LOGITS = arrays(np.float32, st.integers(1, 60), elements=st.sampled_from([-30.0,
 SEEDS = st.integers(0, 2**64 - 1)
 
 
-def reference(logits, sampling, uniform):
-    """The definition, written out: sort by falling probability and token, cut the nucleus, invert."""
-    weights = np.exp((logits - logits.max()) / np.float32(sampling.temperature)).astype(np.float64)
+def reference(logits, sampling, uniform, seen=()):
+    """The definition, written out: penalise, keep the k likeliest, sort by falling probability, cut, invert."""
+    logits = logits - np.float32(sampling.presence_penalty) * np.isin(np.arange(len(logits)), list(seen))
+    kept = np.sort(np.argsort(-logits, kind="stable")[: sampling.top_k or None])
+    if sampling.temperature == 0:
+        return int(np.argmax(logits))
+    likely = logits[kept]
+    weights = np.exp((likely - likely.max()) / np.float32(sampling.temperature)).astype(np.float64)
     order = np.argsort(-weights, kind="stable")
     cumulative = np.cumsum(weights[order])
     last = min(int(np.searchsorted(cumulative, sampling.top_p * weights.sum())), len(order) - 1)
     rank = min(int(np.searchsorted(cumulative, uniform * cumulative[last], side="right")), last)
-    return int(order[rank])
+    return int(kept[order[rank]])
 
 
-@given(LOGITS, SEEDS, st.sampled_from([0.3, 1.0, 2.5]), st.sampled_from([1e-9, 0.5, 0.98, 1.0]))
+TEMPERATURES, TOP_PS = st.sampled_from([0.3, 1.0, 2.5]), st.sampled_from([1e-9, 0.5, 0.98, 1.0])
+
+
+@given(LOGITS, SEEDS, TEMPERATURES, TOP_PS)
 def test_draws_follow_the_definition(logits, seed, temperature, top_p):
     """Whatever the logits, ties and long tails included, the quick way draws what the definition says."""
     sampling = Sampling(temperature=temperature, top_p=top_p)
     uniforms = np.random.Generator(np.random.Philox(key=seed)).random(3)
     sampler = Sampler(sampling, seed)
     assert [sampler.draw(logits) for _ in range(3)] == [reference(logits, sampling, u) for u in uniforms]
+
+
+@given(LOGITS, SEEDS, TEMPERATURES | st.just(0.0), TOP_PS, st.integers(0, 70), st.sampled_from([-0.7, 0.0, 1.5, 40.0]))
+def test_top_k_and_penalty_follow_the_definition(logits, seed, temperature, top_p, top_k, penalty):
+    """Each draw counts for the next ones; the logits themselves are left as they were."""
+    sampling = Sampling(temperature, top_p, top_k=top_k, presence_penalty=penalty)
+    before, sampler, seen = logits.copy(), Sampler(sampling, seed), []
+    for uniform in np.random.Generator(np.random.Philox(key=seed)).random(5):
+        expected = reference(logits, sampling, uniform, seen)
+        assert sampler.draw(logits) == expected
+        seen.append(expected)
+    assert np.array_equal(logits, before)
+
+
+@given(LOGITS, SEEDS, TEMPERATURES)
+def test_the_likeliest_alone_is_greedy(logits, seed, temperature):
+    """Top-k 1 takes what temperature 0 takes, the first of equals included."""
+    assert Sampler(Sampling(temperature, top_k=1), seed).draw(logits) == int(np.argmax(logits))
+
+
+@given(LOGITS, SEEDS, TEMPERATURES, st.integers(0, 5))
+def test_a_top_k_of_all_is_none(logits, seed, temperature, more):
+    """As many tokens as there are, or more, keep every draw what it is without."""
+    draws = [Sampler(Sampling(temperature, top_k=k), seed).draw(logits) for k in (0, len(logits) + more)]
+    assert draws[0] == draws[1]
+
+
+def test_equal_tokens_are_kept_by_number():
+    """Exactly k tokens are kept; the nucleus is a share of them, not of all."""
+    logits = np.array([1.0, 2.0, 1.0, 1.0], np.float32)
+    drawn = {
+        top_p: {Sampler(Sampling(top_p=top_p, top_k=3), seed).draw(logits) for seed in range(200)}
+        for top_p in (0.5, 1.0)
+    }
+    assert drawn == {0.5: {1}, 1.0: {0, 1, 2}}
+
+
+def test_a_large_penalty_forbids_repetition():
+    """What has been drawn comes again only after everything else; the prompt is no part of it."""
+    sampler = Sampler(Sampling(temperature=0.0, presence_penalty=100.0), 0)
+    assert [sampler.draw(np.array([3.0, 1.0, 2.0], np.float32)) for _ in range(4)] == [0, 2, 1, 0]
 
 
 def test_frequencies_are_the_probabilities():

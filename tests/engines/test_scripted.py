@@ -5,7 +5,7 @@ import pytest
 
 from coevo.engines.scripted import ScriptedAnswer, ScriptedEngine
 from coevo.errors import ContentError
-from coevo.interfaces import Engine, Request, Update
+from coevo.interfaces import Engine, Message, Request, Sampling, Update
 
 
 def test_it_is_an_engine():
@@ -44,6 +44,26 @@ def test_a_file_matches_on_the_prompt(tmp_path):
     assert [(a.text, a.finish) for a in found] == [("red", "stop"), ("round", "length")]
     with pytest.raises(ContentError, match=r"request '3'.*'which size"):
         list(engine.generate([Request("3", "which size?", 0)]))
+
+
+def test_a_match_may_be_in_any_message():
+    """Of a conversation all messages are searched, besides the plain text."""
+    engine = ScriptedEngine([ScriptedAnswer(text="a", match="sums"), ScriptedAnswer(text="b", match="colours")])
+    conversation = (Message("system", "you do sums"), Message("user", "1 + 1"))
+    found = engine.generate([Request("1", "", 0, messages=conversation), Request("2", "which colours?", 0)])
+    assert [answer.text for answer in found] == ["a", "b"]
+
+
+def test_answers_end_at_stop_texts():
+    """The first of them ends an answer, cut off or not; an answer without one is as it is written."""
+    engine = ScriptedEngine([ScriptedAnswer(text="one two three", finish="length")])
+    sampling = [Sampling(stop=stop) for stop in (("three", " two"), ("four",), ())]
+    found = engine.generate([Request(str(n), "", 0, sampling=each) for n, each in enumerate(sampling)])
+    assert [(answer.text, answer.finish, answer.num_tokens) for answer in found] == [
+        ("one", "stop", 1),
+        ("one two three", "length", 3),
+        ("one two three", "length", 3),
+    ]
 
 
 @pytest.mark.parametrize("content", ["[", "[]", '[{"match": "x"}]', '[{"text": "x", "wrong": 1}]', '{"text": "x"}'])

@@ -5,6 +5,7 @@ import pytest
 from coevo.engines.loading import inspect_folder
 from coevo.engines.tokens import PlainCodec, TransformersCodec, end_tokens, make_codec
 from coevo.errors import ModelError
+from coevo.interfaces import Message
 
 
 def codec(path, chat=False):
@@ -45,6 +46,31 @@ def test_chat_without_a_template_is_plain_text(make_model):
     """Asking in chat a model that has no template sends the text itself."""
     found = codec(make_model(), chat=True)
     assert found.decode(found.encode("hi")) == "hi"
+
+
+CONVERSATION = (
+    Message("system", "be brief"),
+    Message("user", "hi"),
+    Message("assistant", "yes"),
+    Message("user", "so"),
+)
+
+
+@pytest.mark.parametrize("adds_bos", [True, False])
+def test_a_conversation_goes_through_the_template(make_model, adds_bos):
+    """Every message in its role and one begin token; the plain text is not read."""
+    found = codec(make_model(renderer="chat", template=True, adds_bos=adds_bos), chat=True)
+    tokens = found.encode("text", CONVERSATION)
+    assert tokens.count(2) == 1
+    assert found.decode(tokens) == "[system]be brief[user]hi[assistant]yes[user]so[assistant]"
+    assert found.encode("hi", (Message("user", "hi"),)) == found.encode("hi")
+
+
+@pytest.mark.parametrize(("template", "chat"), [(False, False), (False, True), (True, False)])
+def test_without_a_template_a_conversation_is_its_text(make_model, template, chat):
+    """The request's plain text is what the model reads, as it is where the template is not to be used."""
+    found = codec(make_model(template=template), chat=chat)
+    assert found.encode("text", CONVERSATION) == found.encode("text")
 
 
 def test_an_empty_prompt_still_has_a_token(make_model):

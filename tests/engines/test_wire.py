@@ -4,15 +4,32 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coevo.engines import wire
-from coevo.interfaces import Completion, Member, Request, Sampling, Update
+from coevo.interfaces import Completion, Member, Message, Request, Sampling, Update
 
 WORDS = st.integers(0, 2**64 - 1)
 FLOATS = st.floats(allow_nan=False, allow_infinity=False)
 MEMBERS = st.builds(
     Member, run_key=WORDS, step=WORDS, direction=WORDS, sign=st.sampled_from([1, -1]), sigma=FLOATS, basis=WORDS
 )
-SAMPLINGS = st.builds(Sampling, temperature=FLOATS, top_p=FLOATS, max_tokens=st.integers(1, 10**6))
-REQUESTS = st.builds(Request, id=st.text(), text=st.text(), seed=WORDS, member=st.none() | MEMBERS, sampling=SAMPLINGS)
+SAMPLINGS = st.builds(
+    Sampling,
+    temperature=FLOATS,
+    top_p=FLOATS,
+    max_tokens=st.integers(1, 10**6),
+    top_k=st.integers(0, 10**6),
+    presence_penalty=FLOATS,
+    stop=st.lists(st.text(), max_size=3).map(tuple),
+)
+MESSAGES = st.builds(Message, role=st.sampled_from(["system", "user", "assistant"]), content=st.text())
+REQUESTS = st.builds(
+    Request,
+    id=st.text(),
+    text=st.text(),
+    seed=WORDS,
+    member=st.none() | MEMBERS,
+    sampling=SAMPLINGS,
+    messages=st.lists(MESSAGES, max_size=4).map(tuple),
+)
 
 
 @st.composite

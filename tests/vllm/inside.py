@@ -54,6 +54,14 @@ def caching(model, members):
     return {"cold": cold, "after": after, "again": again, "unsalted": describe(unsalted)}
 
 
+def turns(model, members):
+    """P3: cached prompt tokens of a first turn; of the second by another member, the base, the same member."""
+    first, second = members
+    model._llm.reset_prefix_cache()
+    asked = ((first, LONG), (second, LONG * 2), (None, LONG * 2), (first, LONG * 2))
+    return [ask(model, member, text)["cached"] for member, text in asked]
+
+
 def refusals(model, update):
     """P4, P5: what is refused while a request is at work, and that nothing has moved."""
     import vllm
@@ -97,6 +105,7 @@ def look_at(model, look, spec):
         "fingerprint": model.fingerprint(),
         "movement": movement(model, look, loud),
         "caching": caching(model, members[:2]),
+        "turns": turns(model, members[:2]),
         "refusals": refusals(model, spec["updates"][0]),
         "member": ask(model, members[0], "n = 5"),
         "base": ask(model, None, "n = 5"),

@@ -54,6 +54,13 @@ def caching(model, first, second):
     return [ask(model, [member], LONG)["answers"][0]["cached"] for member in asked]
 
 
+def turns(model, first, second):
+    """P3: cached prompt tokens of a first turn; of the second by another member, the base, the same member."""
+    model._llm.reset_prefix_cache()
+    asked = ((first, LONG), (second, LONG * 2), (None, LONG * 2), (first, LONG * 2))
+    return [ask(model, [member], text)["answers"][0]["cached"] for member, text in asked]
+
+
 def without_a_spare_slot(model, members):
     """The base beside so many members that all slots, the spare one too, hold an adapter; spoils what comes after."""
     model._adapters.release()
@@ -84,6 +91,7 @@ def look_at(model, look, spec):
         "held": len(loaded()),
         "base again": ask(model, [None]),
         "caching": caching(model, *members[:2]),
+        "turns": turns(model, *members[:2]),
         "tables": [tables(model, look, member) for member in members[:2]],
         "small": [tables(model, look, member) for member in (small, replace(small, sign=-1))],
         "mixed": ask(model, [replace(members[0], rank=0), members[0], replace(members[0], rank=rank + 1), None]),

@@ -107,6 +107,13 @@ def test_no_member_answers_from_another_ones_cache(configuration):
     assert again > 0
 
 
+def test_a_member_finds_its_earlier_turns(configuration):
+    """P3: a conversation that grows is read on from what is cached; neither another member nor the base has any."""
+    first, second, base, again = configuration.facts["turns"]
+    assert (first, second, base) == (0, 0, 0)
+    assert again > 0
+
+
 def test_the_sign_turns_the_change_around(configuration):
     """To first order: of a small change and the mirrored one the sum is small, where rounding does not hide it."""
     if inspect_folder(configuration.path).dtype != "float32":

@@ -38,6 +38,13 @@ def test_no_member_answers_from_another_ones_cache(configuration):
     assert caching["cold"]["cached"] == 0 < caching["again"]["cached"]
 
 
+def test_a_member_finds_its_earlier_turns(configuration):
+    """P3: a conversation that grows is read on from what is cached, after other members too; theirs is not."""
+    first, second, base, again = configuration.facts["turns"]
+    assert (first, second, base) == (0, 0, 0)
+    assert again > 0
+
+
 def test_without_a_salt_the_cache_is_stale(configuration):
     """P3: the same prompt without a salt is answered from another member's keys: the fault is there to be caught."""
     caching = configuration.facts["caching"]

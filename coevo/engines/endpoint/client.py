@@ -13,6 +13,7 @@ from coevo.engines.endpoint.dialect import Dialect, Route
 from coevo.engines.endpoint.patience import Patience, Pauses
 from coevo.engines.endpoint.refusals import Refusal, RefusedError, UnansweredError
 from coevo.engines.endpoint.transport import Server, Transport
+from coevo.engines.stopping import stopped
 from coevo.errors import ModelError
 from coevo.interfaces import Completion, Request
 
@@ -140,7 +141,9 @@ class EndpointClient:
             self._say("does not count tokens: they are estimated, one per four bytes")
         if answer.reason not in ("stop", "length"):
             self._say(f"ends an answer for the reason {answer.reason!r}: only after 'stop' it counts as whole")
-        return Completion(request.id, answer.text, answer.finish, usage.completion)
+        completion = Completion(request.id, answer.text, answer.finish, usage.completion)
+        # A server may not take stop texts, or leave one in the answer.
+        return stopped(completion, request.sampling.stop)
 
     def _adapt(self, dialect: Dialect, refusal: Refusal) -> bool:
         """Change how the server is asked, if the refusal of a request put in `dialect` says how; whether it does."""

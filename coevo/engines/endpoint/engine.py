@@ -1,8 +1,9 @@
 """The engine `endpoint`: any OpenAI-compatible server, local or hosted; its weights stay as they are.
 
-Prompts go out as one user message of a chat; to a server or model without chat, as bare text. A key comes from the
-environment (`COEVO_API_KEY`, or else `OPENAI_API_KEY`) and goes nowhere but to the server. Seeds are sent, reduced to
-31 bits, but few servers promise the same answer for the same seed: what a resumed run need not ask is in its log.
+Prompts go out as one user message of a chat, conversations as they are; to a server or model without chat, both as bare
+text. A key comes from the environment (`COEVO_API_KEY`, or else `OPENAI_API_KEY`) and goes nowhere but to the server.
+Seeds are sent, reduced to 31 bits, but few servers promise the same answer for the same seed: what a resumed run need
+not ask is in its log.
 """
 
 import asyncio

@@ -8,6 +8,7 @@ NumPy, Numba and pydantic, which vLLM itself needs, has to be there besides.
 import os
 import shutil
 import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from coevo.engines.loading import inspect_folder
@@ -16,8 +17,11 @@ from coevo.engines.vllm.config import VllmOptions, require_supported
 from coevo.engines.worker_engine import WorkerEngine
 from coevo.engines.worker_process import WorkerSpec
 from coevo.errors import ConfigError
+from coevo.interfaces import Completion, Request
 
 INTERPRETER = "COEVO_VLLM_PYTHON"
+
+_MOST_PENALTY = 2.0
 
 _ANY_RANK = sys.maxsize
 """Members above the rank of the adapters are served like dense ones, by weights that move."""
@@ -28,7 +32,8 @@ class VllmEngine(WorkerEngine):
 
     Args:
         model: The model folder.
-        chat: Whether a prompt becomes one user message in the model's chat template, where it has one.
+        chat: Whether a prompt becomes one user message in the model's chat template, where it has one, and a
+            conversation what the template makes of it; without a template both are plain text.
         options: How vLLM serves it.
         policy: How weights are kept and moved; the default policy if None.
         rank: Highest rank of low-rank members that share a batch, instead of that of the options.
@@ -75,6 +80,21 @@ class VllmEngine(WorkerEngine):
             workers=1,
             rank=_ANY_RANK,
         )
+
+    def generate(self, requests: Sequence[Request]) -> Iterator[Completion]:
+        """See `Engine` and `WorkerEngine.generate`.
+
+        Raises:
+            ConfigError: If a presence penalty is one that vLLM does not take.
+            ModelError: See `WorkerEngine.generate`.
+        """
+        for penalty in {request.sampling.presence_penalty for request in requests}:
+            if not -_MOST_PENALTY <= penalty <= _MOST_PENALTY:
+                raise ConfigError(
+                    f"expected a presence penalty from {-_MOST_PENALTY:g} to {_MOST_PENALTY:g}, which is what vLLM "
+                    f"takes, got {penalty:g}; choose one of these, or the engine 'torch'"
+                )
+        return super().generate(requests)
 
 
 def interpreter() -> str:

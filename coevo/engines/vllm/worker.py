@@ -21,10 +21,12 @@ from typing import Any, Literal
 from coevo.engines import wire
 from coevo.engines.loading import inspect_folder
 from coevo.engines.policy import WeightPolicy, check_rank
+from coevo.engines.stopping import StopWatch, stopped
 from coevo.engines.tokens import Codec, end_tokens, make_codec
 from coevo.engines.vllm.adapters import Adapters, split_by_members
 from coevo.engines.vllm.canary import Table, require_adapting, require_moving
 from coevo.engines.vllm.config import VllmOptions, require_supported
+from coevo.engines.vllm.generating import generate
 from coevo.engines.vllm.shards import Shards
 from coevo.engines.vllm.start import make_look, start_vllm
 from coevo.engines.worker import serve
@@ -103,7 +105,7 @@ class VllmModel:
 
     def _complete(self, requests: Sequence[Request]) -> Iterator[list[wire.Message]]:
         """Answer a batch with the weights that are served; a prompt that leaves no room is answered at once, empty."""
-        prompts = [self._codec.encode(request.text) for request in requests]
+        prompts = [self._codec.encode(request.text, request.messages) for request in requests]
         rooms = [self._context - len(prompt) for prompt in prompts]
         hopeless = [request for request, room in zip(requests, rooms, strict=True) if room < 1]
         if hopeless:
@@ -113,14 +115,18 @@ class VllmModel:
             return
         chosen = [requests[place] for place in fitting]
         salts = [salt_of(self._version, request.member) for request in chosen]
-        outputs = self._llm.generate(
+        outputs = generate(
+            self._llm,
             [{"prompt_token_ids": prompts[at], "cache_salt": salt} for at, salt in zip(fitting, salts, strict=True)],
             [self._parameters(requests[place], rooms[place]) for place in fitting],
-            use_tqdm=False,
-            lora_request=self._adapters_of(chosen),
+            self._adapters_of(chosen),
+            [self._watch(request) for request in chosen],
         )
         answers = zip(chosen, outputs, strict=True)
         yield [wire.pack_completion(self._completion(request, output.outputs[0])) for request, output in answers]
+
+    def _watch(self, request: Request) -> StopWatch | None:
+        return StopWatch(self._codec.decode, request.sampling.stop) if request.sampling.stop else None
 
     def _is_adapted(self, member: Member | None) -> bool:
         return self._adapters is not None and member is not None and self._adapters.serves(member)
@@ -139,6 +145,8 @@ class VllmModel:
         return import_module("vllm").SamplingParams(
             temperature=sampling.temperature,
             top_p=sampling.top_p,
+            top_k=sampling.top_k,
+            presence_penalty=sampling.presence_penalty,
             seed=request.seed & _SEED_BITS,
             max_tokens=min(sampling.max_tokens, room),
             stop_token_ids=list(self._ends),
@@ -154,7 +162,8 @@ class VllmModel:
             drawn = [table[token].logprob for token, table in zip(tokens, output.logprobs, strict=True)]
             tokens = tokens[: [*map(math.isfinite, drawn), False].index(False)]
             finish = "length"
-        return Completion(request.id, self._codec.decode(tokens), finish, len(tokens))
+        answer = Completion(request.id, self._codec.decode(tokens), finish, len(tokens))
+        return stopped(answer, request.sampling.stop)
 
     def _require_idle(self) -> None:
         if self._llm.llm_engine.has_unfinished_requests():

@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -6,7 +7,7 @@ from hypothesis import strategies as st
 
 from coevo.engines.endpoint.dialect import Dialect, reduced_seed
 from coevo.engines.endpoint.refusals import read_refusal
-from coevo.interfaces import Request, Sampling
+from coevo.interfaces import Message, Request, Sampling
 
 REQUEST = Request("r", "prompt", 2**63 + 5, None, Sampling(0.5, 0.9, 99))
 
@@ -24,6 +25,52 @@ def test_the_body_of_a_request():
     assert Dialect(("completions",)).prompt(REQUEST) == {"prompt": "prompt"}
 
 
+CONVERSATION = (
+    Message("system", "be brief"),
+    Message("user", "hi"),
+    Message("assistant", "yes"),
+    Message("user", "so"),
+)
+ASKED = replace(REQUEST, sampling=Sampling(0.5, 0.9, 99, 20, 1.5, ("Observation:",)), messages=CONVERSATION)
+
+
+def test_a_conversation_goes_out_as_it_is():
+    """Roles and words are the server's matter; where there is no chat, the plain text goes out."""
+    assert Dialect().prompt(ASKED) == {
+        "messages": [
+            {"role": "system", "content": "be brief"},
+            {"role": "user", "content": "hi"},
+            {"role": "assistant", "content": "yes"},
+            {"role": "user", "content": "so"},
+        ]
+    }
+    assert Dialect(("completions",)).prompt(ASKED) == {"prompt": "prompt"}
+
+
+def test_what_few_servers_take_is_sent_where_it_is_asked_for():
+    """At their defaults neither is in the body."""
+    more = {"top_k": 20, "presence_penalty": 1.5, "stop": ["Observation:"]}
+    assert Dialect().parameters(ASKED) == {**Dialect().parameters(REQUEST), **more}
+
+
+@pytest.mark.parametrize(
+    "refused",
+    [
+        refusal("System role not supported"),
+        refusal("Conversation roles must alternate user/assistant/user/assistant/..."),
+        refusal("Only user and assistant roles are supported!", 500),
+        refusal("Unsupported value: 'messages[0].role' does not support 'system' with this model."),
+    ],
+)
+def test_a_server_without_a_system_role(refused):
+    """Its words are put as the user's, in turns with the assistant's; the route stays."""
+    changed, _ = Dialect().after(refused)
+    assert changed == Dialect(has_plain_roles=True)
+    assert changed.prompt(ASKED)["messages"][0] == {"role": "user", "content": "be brief\n\nhi"}
+    assert [message["role"] for message in changed.prompt(ASKED)["messages"]] == ["user", "assistant", "user"]
+    assert changed.prompt(REQUEST) == Dialect().prompt(REQUEST)
+
+
 @given(st.integers(0, 2**64 - 1), st.integers(0, 63))
 def test_reduced_seeds(seed, bit):
     """Seeds end in the 31 bits every server takes, and each of the 64 bits of the original changes them."""
@@ -31,7 +78,7 @@ def test_reduced_seeds(seed, bit):
     assert reduced_seed(seed) != reduced_seed(seed ^ (1 << bit))
 
 
-@pytest.mark.parametrize("name", ["seed", "top_p", "temperature"])
+@pytest.mark.parametrize("name", ["seed", "top_p", "temperature", "top_k", "presence_penalty", "stop"])
 @pytest.mark.parametrize(
     ("message", "more"),
     [
@@ -45,7 +92,7 @@ def test_a_parameter_that_is_refused_is_left_out(name, message, more):
     named = {key: value.format(name) for key, value in more.items()}
     changed, words = Dialect().after(refusal(message.format(name), **named))
     assert changed == Dialect(omitted=frozenset({name}))
-    assert name not in changed.parameters(REQUEST)
+    assert changed.parameters(ASKED).keys() == Dialect().parameters(ASKED).keys() - {name}
     assert name in words
     assert changed.after(refusal(message.format(name), **named)) is None
 
@@ -95,14 +142,17 @@ def test_a_proxy_that_says_500_for_an_unsupported_parameter():
     assert Dialect().after(refusal("host does not support parameters: {'seed': 1}", 500))[0].omitted == {"seed"}
 
 
-@given(st.lists(st.sampled_from(["seed", "top_p", "temperature", "max_tokens", "chat template", "model"]), max_size=30))
-def test_there_are_at_most_five_changes(mentioned):
+REFUSED = ["seed", "top_p", "temperature", "top_k", "presence_penalty", "stop", "max_tokens", "model"]
+
+
+@given(st.lists(st.sampled_from([*REFUSED, "chat template", "system role"]), max_size=40))
+def test_there_are_at_most_nine_changes(mentioned):
     """Refusals of any kind in any order come to an end: each change strikes something for good."""
     dialect, changes = Dialect(), 0
     for words in mentioned:
         if (change := dialect.after(refusal(words))) is not None:
             dialect, changes = change[0], changes + 1
-    assert changes <= 5
+    assert changes <= 9
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from coevo.engines.endpoint.client import Meter
 from coevo.engines.endpoint.dialect import reduced_seed
 from coevo.engines.endpoint.engine import open_endpoint
 from coevo.errors import ConfigError, ModelError
-from coevo.interfaces import Engine, Member, Request, Sampling, Update
+from coevo.interfaces import Engine, Member, Message, Request, Sampling, Update
 from coevo.searching.api import resume_search
 
 
@@ -46,6 +46,18 @@ def test_what_is_sent(connect, server):
     message = {"model": "tiny", "messages": [{"role": "user", "content": "say it"}], **knobs}
     assert server.posts == [("/v1/chat/completions", message)]
     assert set(server.keys) == {f"Bearer {KEY}"}
+
+
+def test_a_conversation_is_sent_as_it_is(connect, server):
+    """Roles in order; what few servers take goes along where it is asked for; an answer is cut at a stop text."""
+    server.script = lambda number, body: answer("done\nObservation: made up", finish="length")
+    talk = (Message("system", "be brief"), Message("user", "say it"))
+    sampling = Sampling(0.5, 0.9, 44, 20, 1.5, ("\nObservation:",))
+    (completion,) = connect().generate([Request("r", "text", 9, None, sampling, talk)])
+    assert (completion.text, completion.finish) == ("done", "stop")
+    ((_, body),) = server.posts
+    assert body["messages"] == [{"role": "system", "content": "be brief"}, {"role": "user", "content": "say it"}]
+    assert (body["top_k"], body["presence_penalty"], body["stop"]) == (20, 1.5, ["\nObservation:"])
 
 
 def test_bare_prompts_can_be_asked_for(connect, server):

@@ -2,7 +2,7 @@
 
 import threading
 from collections import Counter
-from dataclasses import astuple
+from dataclasses import astuple, replace
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -12,6 +12,7 @@ from scripted_server import KEY, QUICK, Reply, answer, ask, echo, prompt_of, ref
 from coevo.engines.endpoint import transport
 from coevo.engines.endpoint.patience import Patience
 from coevo.errors import ModelError
+from coevo.interfaces import Sampling
 
 PASSING = {
     "503": refusal(503, "overloaded"),
@@ -151,16 +152,21 @@ def test_a_refused_parameter_is_remembered(connect, server, caplog, name):
     assert [record.levelname for record in caplog.records if name in record.getMessage()] == ["WARNING"]
 
 
-def test_every_parameter_can_be_refused(connect, server):
-    """A server that takes nothing but model and message is served all the same."""
+def test_every_parameter_can_be_refused(connect, server, caplog):
+    """A server that takes nothing but model and message is served all the same; answers still end at stop texts."""
 
     def script(number, body):
         extra = sorted(set(body) - {"model", "messages", "stream", "max_completion_tokens"})
         return refusal(422, f"unknown field {extra[0]}") if extra else echo(number, body)
 
     server.script = script
-    assert len(list(connect(in_flight=3).generate(ask(7)))) == 7
-    assert len(server.posts) <= 7 + 4 * 3
+    sampling = Sampling(0.7, 0.9, 33, 20, 1.5, (" prompt",))
+    requests = [replace(request, sampling=sampling) for request in ask(7)]
+    found = list(connect(in_flight=3).generate(requests))
+    assert [(answer.text, answer.finish) for answer in found] == [("echo", "stop")] * 7
+    assert len(server.posts) <= 7 + 7 * 3
+    for words in ("takes no top_k", "does not take this presence_penalty", "does not take these stop texts"):
+        assert sum(words in record.getMessage() for record in caplog.records) == 1
 
 
 @pytest.mark.parametrize("refused", [refusal(404, "Not Found"), refusal(400, "you must provide a chat template")])

@@ -15,7 +15,7 @@ from coevo.engines.vllm.engine import VllmEngine
 from coevo.engines.vllm.shards import Shards
 from coevo.engines.vllm.worker import VllmModel, salt_of
 from coevo.errors import ConfigError, ModelError
-from coevo.interfaces import Member, Partition, Update
+from coevo.interfaces import Member, Message, Partition, Update
 
 END = 1
 
@@ -23,9 +23,10 @@ END = 1
 class Codec:
     """One token per letter."""
 
-    def encode(self, text: str) -> list[int]:
+    def encode(self, text: str, messages: Sequence[Message] = ()) -> list[int]:
         """See `coevo.engines.tokens.Codec`."""
-        return [ord(letter) for letter in text]
+        written = "".join(message.content for message in messages) or text
+        return [ord(letter) for letter in written]
 
     def decode(self, tokens: Sequence[int]) -> str:
         """See `coevo.engines.tokens.Codec`."""
@@ -164,13 +165,15 @@ def test_an_update_releases_adapters():
 
 
 def test_sampling_is_handed_on(make_requests):
-    """Seed (63 bits of it), temperature, nucleus and limit are the request's; the limit ends with the context."""
+    """Seed (63 bits of it) and what shapes the draws are the request's; the limit ends with the context."""
     llm = Llm(context=15)
-    (request,) = make_requests(1, temperature=0.5, top_p=0.9, max_tokens=12)
+    (request,) = make_requests(1, temperature=0.5, top_p=0.9, max_tokens=12, top_k=20, presence_penalty=1.5)
     answers(VllmModel(llm, Moves(), Codec(), (END, 3)), [replace(request, seed=2**63 + 11)])
     assert llm.asked[0][1] == {
         "temperature": 0.5,
         "top_p": 0.9,
+        "top_k": 20,
+        "presence_penalty": 1.5,
         "seed": 11,
         "max_tokens": 15 - len(request.text),
         "stop_token_ids": [END, 3],
@@ -186,6 +189,24 @@ def test_a_prompt_that_leaves_no_room_is_answered_empty(make_requests):
     answer = answers(VllmModel(llm, Moves(), Codec(), (END,)), [request])[request.id]
     assert (answer.text, answer.finish, answer.num_tokens) == ("", "length", 0)
     assert llm.asked == []
+
+
+def test_a_conversation_is_read_in_place_of_the_text(make_requests):
+    """The codec gets the messages; one that leaves no room is answered empty, as a text is."""
+    llm = Llm(context=10)
+    (request,) = make_requests(1)
+    talk = (Message("system", "ab"), Message("user", "cd"))
+    asked = [replace(request, messages=talk), replace(request, id="long", messages=talk * 3)]
+    found = answers(VllmModel(llm, Moves(), Codec(), (END,)), asked)
+    assert [prompt["prompt_token_ids"] for prompt, _ in llm.asked] == [[97, 98, 99, 100]]
+    assert (found["long"].text, found["long"].finish, found["long"].num_tokens) == ("", "length", 0)
+
+
+@pytest.mark.parametrize("penalty", [-2.5, 2.01])
+def test_a_penalty_beyond_vllms_is_refused(make_requests, penalty):
+    """Before anything is asked, and in one line."""
+    with VllmEngine(EMBEDDED_FOLDER, chat=False) as engine, pytest.raises(ConfigError, match="from -2 to 2"):
+        engine.generate(make_requests(1, presence_penalty=penalty))
 
 
 @pytest.mark.parametrize("broken", [float("nan"), float("inf"), float("-inf")])
