@@ -11,7 +11,7 @@ from typing import Any
 
 from coevo.environments.loading import EnvironmentFolder, find_environment, read_options
 from coevo.environments.spec import EpisodeLimits
-from coevo.errors import ConfigError
+from coevo.errors import ConfigError, EnvironmentFault
 from coevo.es.record import WeightRecipe
 from coevo.es.strategy import EvolutionStrategy
 from coevo.interfaces import Engine, Environment, EnvironmentModule, Sampling, Task
@@ -85,7 +85,9 @@ def open_arena(
     tasks = {split: tuple(module.tasks(split, **given)) for split in splits}
     for split, found in tasks.items():
         _check_tasks(folder.spec.name, split, found)
-    return Arena(folder, module, given, tasks, _rules(folder, answers, retries))
+    arena = Arena(folder, module, given, tasks, _rules(folder, answers, retries))
+    _check_opens(arena)
+    return arena
 
 
 @contextmanager
@@ -165,6 +167,14 @@ def _rules(folder: EnvironmentFolder, answers: AnswerSettings, retries: int) -> 
 
 def _only(values: Mapping[str, Any], names: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if name in names}
+
+
+def _check_opens(arena: Arena) -> None:
+    """Open an environment once: what is not there shows now, and not as a fault of every episode."""
+    try:
+        arena.open().close()
+    except EnvironmentFault as fault:
+        raise ConfigError(f"expected {arena.folder.spec.name} to open here, got: {fault}") from fault
 
 
 def _check_tasks(environment: str, split: str, tasks: Sequence[Task]) -> None:

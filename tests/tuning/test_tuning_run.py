@@ -165,3 +165,16 @@ def test_an_edited_log_is_found_out(config_of, engines, tmp_path):
     (run / "events.jsonl").write_text("\n".join(lines) + "\n")
     with pytest.raises(RunError, match="luck"):
         resume_tuning(run)
+
+
+def test_an_environment_that_does_not_open_is_refused_at_once(config_of, engines, tmp_path, aim):
+    """One line, and no run directory: it would be a fault of every episode."""
+    code = (
+        (aim / "environment.py")
+        .read_text()
+        .replace("    return Aim(", '    raise EnvironmentFault("no range")\n    return Aim(')
+    )
+    (aim / "environment.py").write_text(code)
+    with pytest.raises(ConfigError, match="no range"):
+        run_tuning(config_of(), runs_dir=tmp_path / "runs")
+    assert not (tmp_path / "runs").exists()
