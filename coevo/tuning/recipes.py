@@ -60,7 +60,7 @@ RECIPES: Mapping[str, Mapping[str, Any]] = {
     "sudoku-10": _sudoku(10, 1e-3, 2.5e-4),
     "sudoku-15": _sudoku(15, 7e-4, 5e-4),
     "math": _with_tools("math", 25, "dapo", {"turn_tokens": 4096}),
-    "docvqa": _with_tools("docvqa", 40, "", {"turn_tokens": 512, "total_tokens": 32_768}),
+    "docvqa": _with_tools("docvqa", 40, "", {"turn_tokens": 512}),
     "web": _WEB,
 }
 """Name -> fields of `TuneConfig`."""

@@ -7,7 +7,7 @@ all that follows the colon. A box elsewhere is no answer, and nothing else is ev
 
 import re
 
-_LINE = re.compile(r"^[\s*_#>`-]*(?:final\s+)?answer[\s*_`]*[:：]", re.IGNORECASE | re.MULTILINE)
+_LINE = re.compile(r"^[ \t*_#>`-]*(?:final[ \t]+)?answer[ \t*_`]*[:：]", re.IGNORECASE | re.MULTILINE)
 _BOX = re.compile(r"\\(?:boxed|fbox)\s*\{")
 _ORNAMENT = " \t\r\n*_`"
 _DOLLARS = (("$$", "$$"), ("$", "$"), (r"\(", r"\)"), (r"\[", r"\]"))

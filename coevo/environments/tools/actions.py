@@ -14,12 +14,12 @@ BASH = "bash"
 
 _THOUGHTS = re.compile(r"<think>.*?(</think>|\Z)", re.DOTALL | re.IGNORECASE)
 _END_OF_THOUGHTS = "</think>"
-_INVENTED = re.compile(r"^[\s*_#>`]*observation\b[^\n:：]{0,40}[:：]", re.IGNORECASE | re.MULTILINE)
-_ACTION = re.compile(r"^[\s*_#>`-]*action[\s*_`]*[:：]", re.IGNORECASE | re.MULTILINE)
+_INVENTED = re.compile(r"^[ \t*_#>`]*observation\b[^\n:：]{0,40}[:：]", re.IGNORECASE | re.MULTILINE)
+_ACTION = re.compile(r"^[ \t*_#>`-]*action[ \t*_`]*[:：]", re.IGNORECASE | re.MULTILINE)
 _BEFORE_JSON = re.compile(r"[\s*_`]*(?:```+\w*)?\s*")
 _NAME = re.compile(r'"name"\s*:\s*"([^"\n]*)"')
 _COMMAND = re.compile(r'"command"\s*:\s*"')
-_CLOSING = re.compile(r'"\s*(?:\}\s*)+(?:```+\s*)?\s*\Z')
+_CLOSING = re.compile(r'"\s*+(?:\}\s*+)++(?:```++\s*+)?\Z')
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", '"': '"', "\\": "\\", "/": "/"}
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 

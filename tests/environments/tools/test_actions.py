@@ -95,3 +95,9 @@ def test_without_the_word_there_is_no_action(text: str) -> None:
 def test_thoughts_and_invented_observations_do_not_count(text: str, said: str) -> None:
     """What the agent thinks, and what it makes up in the tool's name, is not said."""
     assert spoken(text).rstrip("\n") == said.rstrip("\n")
+
+
+@pytest.mark.parametrize("text", ['"}' + " " * 10**6 + "x", "\n" * 10**6 + "action", "*" * 10**6, '"} ' * 10**5 + "x"])
+def test_reading_takes_time_in_proportion_to_the_answer(text):
+    """Answers that a careless pattern would go through again and again are read, and hold no action."""
+    assert read_action(f"Action: {text}") is None or read_action(f"Action: {text}").problem
