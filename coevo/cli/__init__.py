@@ -15,6 +15,7 @@ from coevo.cli.env import env
 from coevo.cli.eval_agent import eval_agent
 from coevo.cli.evaluate import evaluate
 from coevo.cli.export import export
+from coevo.cli.landscape import landscape
 from coevo.cli.model import model
 from coevo.cli.probe import probe
 from coevo.cli.problem import problem
@@ -58,6 +59,7 @@ app.command()(report)
 app.command()(export)
 app.command()(evaluate)
 app.command()(eval_agent)
+app.command()(landscape)
 app.command()(bench)
 app.command()(compare)
 app.command()(probe)

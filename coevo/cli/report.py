@@ -1,4 +1,4 @@
-"""`coevo report`: a run, a probe or a grid as one page."""
+"""`coevo report`: a search, a probe, a tuning run or a grid as one page."""
 
 from pathlib import Path
 from typing import Annotated
@@ -10,7 +10,8 @@ def report(
     folder: Annotated[
         Path,
         typer.Argument(
-            metavar="RUN|GRID", help="The directory of a search or a probe, finished or not, or the folder of a grid."
+            metavar="RUN|GRID",
+            help="The directory of a search, a probe or a tuning run, finished or not, or the folder of a grid.",
         ),
     ],
     to: Annotated[Path | None, typer.Option(help="File to write.  [report.html in the directory]")] = None,
@@ -24,7 +25,7 @@ def report(
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Result as JSON on standard output.")] = False,
 ) -> None:
-    """Write a page on a search, a probe or a grid: one HTML file that needs no network and runs no script."""
+    """Write a page on a run of any kind or a grid: one HTML file that needs no network and runs no script."""
     import json as json_module
 
     from coevo.reporting.writing import write_page

@@ -11,15 +11,12 @@ def resume(
     json: Annotated[bool, typer.Option("--json", help="Result as JSON on standard output.")] = False,
 ) -> None:
     """Go on with a run that was interrupted or killed, to the same result."""
-    from coevo.experiments.probe_config import is_probe
-    from coevo.tuning.config import is_tuning
+    from coevo.tuning.eval_config import kind_of
 
-    if is_probe(run):
-        _resume_probe(run, as_json=json)
-    elif is_tuning(run):
-        _resume_tuning(run, as_json=json)
-    else:
-        _resume_search(run, as_json=json)
+    kinds = {
+        "probe": _resume_probe, "tune": _resume_tuning, "eval-agent": _resume_eval, "landscape": _resume_landscape,
+    }  # fmt: skip
+    kinds.get(kind_of(run), _resume_search)(run, as_json=json)
 
 
 def _resume_search(run: Path, *, as_json: bool) -> None:
@@ -50,3 +47,22 @@ def _resume_tuning(run: Path, *, as_json: bool) -> None:
     with following_tuning(tune_config_of(run)) as listener:
         result = resume_tuning(run, listeners=(listener,))
     print_tuning(result, as_json=as_json)
+
+
+def _resume_eval(run: Path, *, as_json: bool) -> None:
+    from coevo.cli.eval_report import following_eval, print_eval
+    from coevo.experiments.agent_eval import resume_eval
+
+    with following_eval() as listener:
+        result = resume_eval(run, listeners=(listener,))
+    print_eval(result, as_json=as_json)
+
+
+def _resume_landscape(run: Path, *, as_json: bool) -> None:
+    from coevo.cli.landscape import following_landscape, show_landscape
+    from coevo.experiments.landscape import resume_landscape
+    from coevo.tuning.landscape import landscape_config_of
+
+    with following_landscape(landscape_config_of(run).points ** 2) as listener:
+        result = resume_landscape(run, listeners=(listener,))
+    show_landscape(result, as_json=as_json)

@@ -20,9 +20,11 @@ from coevo.errors import ModelError
 
 EMBEDDED = "embedded"
 EMBEDDED_FOLDER = Path(__file__).resolve().parent / "embedded" / "model"
+PLAYER = "player"
+PLAYER_FOLDER = Path(__file__).resolve().parent / "embedded" / "player_model"
 CARD_FILE = "coevo.json"
 
-Renderer = Literal["slots", "chat", "plain"]
+Renderer = Literal["slots", "chat", "plain", "board"]
 
 _TOKENIZER_FILES = ("tokenizer.json", "tokenizer.model", "spiece.model", "vocab.json", "vocab.txt", "tekken.json")
 
@@ -68,24 +70,26 @@ class ModelFolder:
 
 
 def resolve_model(name: str) -> Path:
-    """The folder of a model named "embedded", by path, or by a Hugging Face name that is already downloaded.
+    """The folder of a model named "embedded" or "player", by path, or by a Hugging Face name already downloaded.
 
     Nothing is fetched: a name that is not in the local cache is an error that says how to fetch it.
 
     Raises:
         ModelError: If there is no such folder.
     """
-    if name == EMBEDDED:
-        if EMBEDDED_FOLDER.is_dir():
-            return EMBEDDED_FOLDER
-        raise ModelError(f"expected the embedded model in {EMBEDDED_FOLDER}, found none; reinstall coevo")
+    if (shipped := {EMBEDDED: EMBEDDED_FOLDER, PLAYER: PLAYER_FOLDER}.get(name)) is not None:
+        if shipped.is_dir():
+            return shipped
+        raise ModelError(f"expected the {name} model in {shipped}, found none; reinstall coevo")
     path = Path(name).expanduser()
     if name and path.is_dir():
         return path.resolve()
     if name.lower().startswith(("http://", "https://")):
         raise ModelError(f"expected a model whose weights are here, got the server {name!r}; name its model folder")
     if path.exists() or not _looks_like_hub_name(name):
-        raise ModelError(f"expected 'embedded', a model folder or a Hugging Face name, got {name!r}: no such folder")
+        raise ModelError(
+            f"expected 'embedded', 'player', a model folder or a Hugging Face name, got {name!r}: no such folder"
+        )
     return _cached_snapshot(name)
 
 

@@ -33,12 +33,19 @@ class Series:
 
     Attributes:
         stepped: Whether a value holds until the next one; such a curve has markers where it changes.
+        errors: Half the length of each point's error bar; None for a point without one, empty for none at all.
     """
 
     name: str
     xs: Sequence[float]
     ys: Sequence[float | None]
     stepped: bool = False
+    errors: Sequence[float | None] = ()
+
+    def bars(self) -> list[tuple[float, float, float]]:
+        """The place and the two ends of every error bar."""
+        points = zip(self.xs, self.ys, self.errors, strict=True) if self.errors else ()
+        return [(x, y - e, y + e) for x, y, e in points if y is not None and e is not None]
 
     def parts(self) -> list[list[Point]]:
         """Runs of points without a missing value."""
@@ -140,12 +147,19 @@ def _curve(frame: _Frame, series: Series, place: int) -> Markup:
     marks = [_marker(x, y, place) for x, y in _pixels(frame, corners[::every])]
     return element(
         "g",
-        [*lines, *marks],
+        [*_whiskers(frame, series), *lines, *marks],
         class_=f"curve s{place % len(DASHES)}",
         data_series=series.name,
         data_x=" ".join(map(repr, (x for x, _ in points))),
         data_y=" ".join(map(repr, (y for _, y in points))),
     )
+
+
+def _whiskers(frame: _Frame, series: Series) -> Iterable[Markup]:
+    """Error bars, as far as they lie on the axis."""
+    for x, low, high in series.bars():
+        (left, bottom), (_, top) = _pixels(frame, _held(frame, [(x, low), (x, high)]))
+        yield element("line", x1=left, x2=left, y1=bottom, y2=top, class_="whisker", data_low=low, data_high=high)
 
 
 def _held(frame: _Frame, points: Sequence[Point]) -> list[Point]:

@@ -1,4 +1,4 @@
-"""How a model moved, in a search or in a probe: figures of σ, of the updates, and of what the guard refused."""
+"""How a model moved in a run of any kind: figures of σ, of the updates, and of what the guard refused."""
 
 from dataclasses import replace
 from typing import Protocol
@@ -12,13 +12,14 @@ from coevo.reporting.learning_story import GuardStory, StepStory
 from coevo.reporting.tables import table
 from coevo.reporting.text import count, number, percent, whole
 from coevo.searching.config import SearchConfig
+from coevo.tuning.config import TuneConfig
 
 
 class Moved(Protocol):
     """The story of a run whose model evolves."""
 
     @property
-    def settings(self) -> SearchConfig | ProbeConfig:
+    def settings(self) -> SearchConfig | ProbeConfig | TuneConfig:
         """The run's configuration."""
 
     @property

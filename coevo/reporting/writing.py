@@ -9,11 +9,15 @@ from coevo.records.files import write_text
 from coevo.reporting.comparison import comparison_page
 from coevo.reporting.grid_page import grid_page
 from coevo.reporting.grid_story import is_grid, tell_grid
+from coevo.reporting.landscape_page import landscape_page
 from coevo.reporting.picture import picture_of
 from coevo.reporting.probe_page import probe_page
 from coevo.reporting.probe_story import tell_probe
 from coevo.reporting.run_page import run_page
 from coevo.reporting.telling import tell_run
+from coevo.reporting.tune_page import tune_page
+from coevo.reporting.tune_story import tell_tuning
+from coevo.tuning.eval_config import kind_of
 
 PAGE = "report.html"
 
@@ -22,7 +26,7 @@ BEGINNING = b"<!doctype html>"
 
 
 def write_page(folder: Path, to: Path | None = None, *, draw: bool | None = None) -> Path:
-    """Write the page of a search or a probe, finished or not, or of a grid.
+    """Write the page of a search, a probe or a tuning run, finished or not, or of a grid.
 
     Args:
         folder: A run directory, or what `coevo bench` wrote; only the page is written into it.
@@ -91,6 +95,13 @@ def _page(folder: Path, draw: bool | None) -> str:
         return grid_page(tell_grid(folder))
     if is_probe(folder):
         return probe_page(tell_probe(folder))
+    kind = kind_of(folder)
+    if kind == "tune":
+        return tune_page(tell_tuning(folder))
+    if kind == "landscape":
+        return landscape_page(folder)
+    if kind == "eval-agent":
+        raise ConfigError(f"an evaluation has no page, got {folder}; its numbers are in result.json")
     story = tell_run(folder)
     is_drawn = draw is not False and story.best is not None
     return run_page(story, picture_of(story, trusts_folder=draw is True) if is_drawn else None)

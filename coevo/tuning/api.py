@@ -20,6 +20,7 @@ from coevo.tuning.closing import closing
 from coevo.tuning.config import TuneConfig, absolute, make_tune_config, tune_config_of
 from coevo.tuning.field import VAL
 from coevo.tuning.loop import Course, train
+from coevo.tuning.memory import peak_memory_mb
 from coevo.tuning.result import FINAL, TuneResult
 from coevo.tuning.scores import score_of
 
@@ -100,11 +101,12 @@ def _run(config: TuneConfig, open_directory: Callable[[], RunDirectory], listene
         try:
             parts.tuning.log.emit("started", **opening)
             course = train(parts.tuning)
+            peak_mb = peak_memory_mb()
             _measure_chosen(parts, course)
         except KeyboardInterrupt:
             _save(parts, started, "interrupted")
             raise KeyboardInterrupt(str(parts.directory.path)) from None
-        parts.tuning.log.emit("finished", status=course.status)
+        parts.tuning.log.emit("finished", clock={"peak_mb": peak_mb}, status=course.status)
         return _save(parts, started, course.status)
 
 
@@ -124,7 +126,8 @@ def _opening(parts: Assembled) -> dict[str, Any]:
 def _measure_chosen(parts: Assembled, course: Course) -> None:
     """Measure the weights that `val` chose on the splits the configuration names, and record which they are.
 
-    Where they are not the last ones, the model is opened anew and taken there along the history: nothing is undone.
+    Where they are not the last ones, the model is opened anew and taken there along the history: nothing is undone. A
+    baseline has kept them.
     """
     best = course.best
     if best is None:
@@ -132,12 +135,14 @@ def _measure_chosen(parts: Assembled, course: Course) -> None:
     generation, mean = best
     tuning, engine = parts.tuning, parts.model.engine
     with_chosen = tuning.field
-    if generation < course.last:
+    if generation < course.last and parts.baseline is not None:
+        parts.baseline.go_back(generation)
+    elif generation < course.last:
         engine.close()
         engine = open_model(tuning.config.choice).engine
         with_chosen = parts.play_with(engine)
     try:
-        if generation < course.last:
+        if engine is not parts.model.engine:
             _follow(parts, generation, engine.commit)
         tuning.log.emit("chosen", generation=generation, mean=mean, fingerprint=f"{engine.fingerprint():016x}")
         for split in tuning.config.splits:

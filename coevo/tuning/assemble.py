@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from coevo.environments.loading import EnvironmentFolder, find_environment, read_options
 from coevo.environments.spec import EpisodeLimits
@@ -24,10 +24,14 @@ from coevo.records.event_log import EventLog, Listener
 from coevo.records.run_directory import RunDirectory
 from coevo.tuning.config import AnswerSettings, TuneConfig
 from coevo.tuning.field import TRAIN, VAL, Field
+from coevo.tuning.learner import Evolution, Learner
 from coevo.tuning.loop import Tuning
 from coevo.tuning.playing import Rollouts, Rules
 from coevo.tuning.prompting import Prompter, check_renderer
 from coevo.tuning.teaching import Coach
+
+if TYPE_CHECKING:
+    from coevo.tuning.baselines.opening import Baseline
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +62,19 @@ class Arena:
 
 @dataclass(frozen=True, slots=True)
 class Assembled:
-    """A tuning run ready to begin. `play_with` gives the same field with another engine."""
+    """A tuning run ready to begin.
+
+    Attributes:
+        play_with: Gives the same field with another engine.
+        baseline: What learns by a policy gradient, or None with evolution strategies.
+    """
 
     tuning: Tuning
     arena: Arena
     model: OpenModel
     directory: RunDirectory
     play_with: Callable[[Engine], Field]
+    baseline: "Baseline | None" = None
 
 
 def open_arena(
@@ -115,7 +125,8 @@ def assembled_tuning(
     if config.skill_every is not None and renderer == "board":
         raise ConfigError(f"{config.model} reads boards and no words, so a skill has no effect; drop --skill-every")
     with ExitStack() as stack:
-        model = open_model(config.choice)
+        baseline = _baseline(config, arena.rules.sampling)
+        model = baseline.model if baseline else open_model(config.choice)
         stack.callback(model.engine.close)
         model.engine.fingerprint()  # a model that cannot be served shows now
         EvolutionStrategy(config.evolution_strategy, 0, basis=model.basis)  # and so do settings that do not suit it
@@ -132,7 +143,9 @@ def assembled_tuning(
             at_best=arena.folder.spec.at_best,
             rollouts=rollouts,
             field=Field(config, rollouts, log),
-            stepper=_stepper(config, model, log, directory),
+            learner=_learner(config, model, log, directory)
+            if baseline is None
+            else _of(baseline, log, directory, stack),
             coach=Coach(config, arena.folder.spec.name, Asker(model.engine, log), log, directory),
             log=log,
             stop=StopRule(
@@ -141,7 +154,7 @@ def assembled_tuning(
                 log.recorded,
             ),
         )
-        yield Assembled(tuning, arena, model, directory, play_with)
+        yield Assembled(tuning, arena, model, directory, play_with, baseline)
 
 
 def _rollouts(engine: Engine, arena: Arena, model: OpenModel, stack: ExitStack) -> Rollouts:
@@ -150,10 +163,25 @@ def _rollouts(engine: Engine, arena: Arena, model: OpenModel, stack: ExitStack) 
     return rollouts
 
 
-def _stepper(config: TuneConfig, model: OpenModel, log: EventLog, directory: RunDirectory) -> Stepper:
+def _learner(config: TuneConfig, model: OpenModel, log: EventLog, directory: RunDirectory) -> Learner:
     recipe = WeightRecipe(config.weights.scope, model.storage, config.weights.update_rule, model.basis)
     course = Course(config.evolution_strategy, recipe, seed_of(config.seed, "noise"), config.generations, config.learns)
-    return Stepper(course, model, log, directory)
+    return Evolution(Stepper(course, model, log, directory))
+
+
+def _baseline(config: TuneConfig, sampling: Sampling) -> "Baseline | None":
+    """What learns by a policy gradient, where that is the method; torch is loaded then, and not otherwise."""
+    if config.method == "es":
+        return None
+    from coevo.tuning.baselines.opening import Baseline
+
+    return Baseline(config, sampling)
+
+
+def _of(baseline: "Baseline", log: EventLog, directory: RunDirectory, stack: ExitStack) -> Learner:
+    learner = baseline.learner(log, directory.path)
+    stack.callback(learner.close)
+    return learner
 
 
 def _rules(folder: EnvironmentFolder, answers: AnswerSettings, retries: int) -> Rules:

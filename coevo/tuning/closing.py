@@ -38,6 +38,8 @@ class Tally:
     def _on_step(self, event: Event) -> None:
         self.fingerprint = event["fingerprint"]
 
+    _on_gradient = _on_step
+
     def _on_playing(self, event: Event) -> None:
         self._trains = event["purpose"] == TRAIN
 

@@ -15,6 +15,7 @@ from coevo.es.settings import ESSettings
 from coevo.learning.models import ModelChoice
 from coevo.records.run_directory import RunDirectory
 from coevo.skills.settings import SkillSettings
+from coevo.tuning.baselines.settings import BaselineSettings, Method
 from coevo.tuning.recipes import RECIPES
 
 PLAYER = "player"
@@ -63,6 +64,10 @@ class TuneConfig(BaseModel):
     """Devices (on the CPU: processes) over which vLLM shards the model; never changes the weights' bits."""
     es: Literal["dense", "low-rank"] = "dense"
     """Kind of the noise; members of low rank answer in one batch."""
+    method: Method = "es"
+    """How scores move the weights: "es", or one of the baselines that backpropagate, "grpo" and "ppo"."""
+    baseline: BaselineSettings = BaselineSettings()
+    """Settings of the baselines. Of the next table they take `members` and `children` alone, as numbers of rollouts."""
     evolution_strategy: ESSettings
     """σ, α, members; `children` is how often a member plays each task of a generation."""
     weights: WeightPolicy = WeightPolicy()
@@ -121,6 +126,23 @@ class TuneConfig(BaseModel):
             raise ValueError(f"only engine vllm shards a model, got engine {self.engine}; add --engine vllm")
         return self
 
+    @model_validator(mode="after")
+    def _suits_its_method(self) -> "TuneConfig":
+        if self.method == "es":
+            return self
+        unfit = {
+            "engine": (self.engine in ("auto", "torch"), "auto or torch, whose weights are in this process"),
+            "es": (self.es == "dense", "dense: nothing is perturbed"),
+            "seeds": (self.seeds == "independent", "independent: with common ones all episodes of a task are the same"),
+            "learns": (self.learns, "true: without learning nothing differs between generations"),
+        }
+        for name, (fits, wanted) in unfit.items():
+            if not fits:
+                raise ValueError(f"method {self.method} wants {name} {wanted}; got {getattr(self, name)}")
+        if self.weights.scope == GUIDED:
+            raise ValueError(f"method {self.method} moves whole tensors: take scope full or linear, not guided")
+        return self
+
     @property
     def choice(self) -> ModelChoice:
         """What it says of its model."""
@@ -141,7 +163,7 @@ class TuneConfig(BaseModel):
         return self.generations * self.tasks * self.evolution_strategy.members * self.evolution_strategy.children
 
 
-TABLES = ("options", "evolution_strategy", "weights", "answers", "skill")
+TABLES = ("options", "baseline", "evolution_strategy", "weights", "answers", "skill")
 """Fields that are tables: a partial one is filled up with defaults."""
 
 PUBLISHED_STRATEGY: dict[str, Any] = {"members": 32, "sigma": 1e-3, "sigma_end": 2.5e-4, "alpha": 5e-4}
@@ -149,6 +171,9 @@ PUBLISHED_STRATEGY: dict[str, Any] = {"members": 32, "sigma": 1e-3, "sigma_end":
 
 PLAYER_STRATEGY: dict[str, Any] = {"members": 20, "sigma": 1e-2, "sigma_end": 2.5e-3, "alpha": 5e-3}
 """Defaults for the embedded player, whose weights are larger than those of a hub model."""
+
+PLAYER_BASELINE: dict[str, Any] = {"lr": 1e-4}
+"""Likewise for the baselines."""
 
 
 def make_tune_config(values: Mapping[str, Any], recipe: str | None = None) -> TuneConfig:
@@ -201,7 +226,9 @@ def _defaults_for(values: Mapping[str, Any]) -> dict[str, Any]:
     if values.get("es") == "low-rank":
         own["weights"] = {"scope": "linear"}
         strategy["rank"] = 1
-    return own | {"evolution_strategy": strategy}
+    if values.get("method", "es") != "es":
+        own["seeds"] = "independent"
+    return own | {"evolution_strategy": strategy, "baseline": PLAYER_BASELINE if plays else {}}
 
 
 def absolute(config: TuneConfig) -> TuneConfig:

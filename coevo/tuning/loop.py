@@ -9,11 +9,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from coevo.interfaces import Task
-from coevo.learning.stepping import Stepper
 from coevo.learning.stopping import StopRule
 from coevo.records.event_log import EventLog
 from coevo.tuning.config import TuneConfig
 from coevo.tuning.field import TRAIN, VAL, Field
+from coevo.tuning.learner import Learner
 from coevo.tuning.playing import Rollouts
 from coevo.tuning.scores import Score, earned, score_of
 from coevo.tuning.teaching import Coach
@@ -31,7 +31,7 @@ class Tuning:
     at_best: float
     rollouts: Rollouts
     field: Field
-    stepper: Stepper
+    learner: Learner
     coach: Coach
     log: EventLog
     stop: StopRule
@@ -64,6 +64,8 @@ def train(tuning: Tuning) -> Course:
         is_last = generation == tuning.config.generations
         if is_last or generation % tuning.config.every == 0:
             course.measured[generation] = measure(tuning, generation, VAL)
+            if course.best and course.best[0] == generation:
+                tuning.learner.keep(generation)
         stop = conclude(tuning, course, generation)
         if stop or empty == EMPTY_IN_A_ROW:
             course.status = stop or "surroundings-failed"
@@ -75,15 +77,15 @@ def train(tuning: Tuning) -> Course:
 
 def advance(tuning: Tuning, generation: int) -> bool:
     """One generation: members play, and the weights move. Whether any task could be played."""
-    members = tuning.stepper.ask(generation - 1)
-    if not members:  # σ is 0: all of them would be the base, and an update would be pure noise
+    members = tuning.learner.ask(generation)
+    if not members:
         return True
     tasks = window(tuning.tasks[TRAIN], tuning.config.tasks, generation)
     episodes = tuning.field.train(generation, tasks, members)
     won = earned(members, episodes)
     scores = score_of(episodes, at_best=tuning.at_best)
     tuning.log.emit("played", generation=generation, dropped=won.dropped, **scores.facts())
-    tuning.stepper.close(won.rewards, 1.0, generation=generation, operator=TRAIN)
+    tuning.learner.learn(generation, episodes, won)
     tuning.coach.observe(generation, episodes, at_best=tuning.at_best)
     return len(won.dropped) < len(tasks)
 

@@ -12,7 +12,7 @@ from coevo.interfaces import Completion
 from coevo.learning.models import OpenModel
 from coevo.learning.stopping import StopRule
 from coevo.searching.analysts import analyst_of, start_mentor
-from coevo.searching.asking import Asker
+from coevo.learning.asking import Asker
 from coevo.searching.assemble import limits_of
 from coevo.searching.breeding import Breeder
 from coevo.searching.config import make_config

@@ -1,0 +1,83 @@
+"""`coevo eval-agent`: how well an agent acts, with intervals."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+MODEL = "Model and engine"
+EPISODES = "Episodes"
+RUN = "Run"
+
+
+def eval_agent(
+    env: Annotated[
+        str | None,
+        typer.Option(help="sudoku, math, docvqa, web, or the path of an environment's folder.  [the run's, or sudoku]"),
+    ] = None,
+    option: Annotated[
+        list[str] | None, typer.Option(help="Option of the environment, name=value; repeatable (coevo env list).")
+    ] = None,
+    run: Annotated[
+        list[Path] | None,
+        typer.Option(help="Tuning run whose weights and skill play; repeatable, for several training seeds."),
+    ] = None,
+    generation: Annotated[
+        str | None, typer.Option(help="After which generation of the runs: best, last or a number.  [best]")
+    ] = None,
+    split: Annotated[list[str] | None, typer.Option(help="Split to play, such as test; repeatable.  [val]")] = None,
+    tasks: Annotated[int | None, typer.Option(help="Tasks of a split, from its start.  [all]")] = None,
+    repeats: Annotated[int | None, typer.Option(help="K: episodes of each task.  [4]")] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            help="player (Sudoku only), a Hugging Face folder, a downloaded hub name, or a server's "
+            "http://host:port/v1#name.  [the run's, or player]",
+            rich_help_panel=MODEL,
+        ),
+    ] = None,
+    engine: Annotated[
+        str | None, typer.Option(help="auto, torch, vllm, endpoint or scripted.", rich_help_panel=MODEL)
+    ] = None,
+    tensor_parallel: Annotated[
+        int | None, typer.Option(help="Devices that vLLM shards the model over.", rich_help_panel=MODEL)
+    ] = None,
+    temperature: Annotated[float | None, typer.Option(help="Sampling temperature.", rich_help_panel=EPISODES)] = None,
+    top_p: Annotated[float | None, typer.Option(help="Nucleus.", rich_help_panel=EPISODES)] = None,
+    top_k: Annotated[int | None, typer.Option(help="Likeliest tokens kept.", rich_help_panel=EPISODES)] = None,
+    presence_penalty: Annotated[
+        float | None, typer.Option(help="On tokens that an answer already has.", rich_help_panel=EPISODES)
+    ] = None,
+    turns: Annotated[int | None, typer.Option(help="Most answers of an episode.", rich_help_panel=EPISODES)] = None,
+    turn_tokens: Annotated[int | None, typer.Option(help="Longest answer.", rich_help_panel=EPISODES)] = None,
+    total_tokens: Annotated[
+        int | None, typer.Option(help="Most tokens of an episode's answers.", rich_help_panel=EPISODES)
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of everything random.  [0]", rich_help_panel=RUN)] = None,
+    workers: Annotated[int | None, typer.Option(help="Processes.  [one per core]", rich_help_panel=RUN)] = None,
+    runs_dir: Annotated[Path, typer.Option(help="Where run directories are made.", rich_help_panel=RUN)] = Path("runs"),
+    json: Annotated[
+        bool, typer.Option("--json", help="Result as JSON on standard output.", rich_help_panel=RUN)
+    ] = False,
+) -> None:
+    """Measure an agent without training it: Mean@K and Pass@k, turns and tokens, with intervals over tasks."""
+    given = {
+        "env": env, "splits": split, "tasks": tasks, "repeats": repeats, "model": model, "engine": engine,
+        "tensor_parallel": tensor_parallel, "seed": seed, "workers": workers,
+    }  # fmt: skip
+    answers = {
+        "temperature": temperature, "top_p": top_p, "top_k": top_k, "presence_penalty": presence_penalty,
+        "turns": turns, "turn_tokens": turn_tokens, "total_tokens": total_tokens,
+    }  # fmt: skip
+
+    from coevo.cli.eval_report import following_eval, print_eval
+    from coevo.cli.given import options_of
+    from coevo.cli.summary import present
+    from coevo.experiments.agent_eval import run_eval
+    from coevo.tuning.eval_config import make_eval_config
+
+    values = present(given) | {"options": options_of(option), "answers": present(answers)}
+    config = make_eval_config(values, run or (), generation)
+    with following_eval() as listener:
+        result = run_eval(config, runs_dir=runs_dir, listeners=(listener,))
+    print_eval(result, as_json=json)

@@ -1,0 +1,120 @@
+"""`coevo landscape`: scores on a plane through the weights, with their sampling error."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from coevo.experiments.landscape import LandscapeResult
+    from coevo.records.event_log import Event, Listener
+
+MODEL = "Model and engine"
+EPISODES = "Episodes"
+RUN = "Run"
+
+
+def landscape(
+    env: Annotated[
+        str | None,
+        typer.Option(help="sudoku, math, docvqa, web, or the path of an environment's folder.  [the run's, or sudoku]"),
+    ] = None,
+    option: Annotated[
+        list[str] | None, typer.Option(help="Option of the environment, name=value; repeatable (coevo env list).")
+    ] = None,
+    run: Annotated[str | None, typer.Option(help="Tuning run whose weights are the centre.")] = None,
+    generation: Annotated[
+        str | None, typer.Option(help="After which generation of the run: best, last or a number.  [best]")
+    ] = None,
+    points: Annotated[int | None, typer.Option(help="Points of a side, an odd number.  [11; published: 31]")] = None,
+    radius: Annotated[
+        float | None, typer.Option(help="Largest offset along a direction, in weight units.  [5 times σ]")
+    ] = None,
+    split: Annotated[str | None, typer.Option(help="Split to play.  [val]")] = None,
+    tasks: Annotated[int | None, typer.Option(help="Tasks of the split, from its start.  [all]")] = None,
+    repeats: Annotated[int | None, typer.Option(help="Episodes of each task at each point.  [1]")] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            help="player (Sudoku only), a Hugging Face folder or a downloaded hub name.  [the run's, or player]",
+            rich_help_panel=MODEL,
+        ),
+    ] = None,
+    engine: Annotated[str | None, typer.Option(help="auto, torch or vllm.", rich_help_panel=MODEL)] = None,
+    scope: Annotated[
+        str | None,
+        typer.Option(help="Weights that directions move: full, linear or a regular expression.", rich_help_panel=MODEL),
+    ] = None,
+    temperature: Annotated[float | None, typer.Option(help="Sampling temperature.", rich_help_panel=EPISODES)] = None,
+    top_p: Annotated[float | None, typer.Option(help="Nucleus.", rich_help_panel=EPISODES)] = None,
+    top_k: Annotated[int | None, typer.Option(help="Likeliest tokens kept.", rich_help_panel=EPISODES)] = None,
+    turns: Annotated[int | None, typer.Option(help="Most answers of an episode.", rich_help_panel=EPISODES)] = None,
+    turn_tokens: Annotated[int | None, typer.Option(help="Longest answer.", rich_help_panel=EPISODES)] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of directions and episodes.  [0]", rich_help_panel=RUN)] = None,
+    workers: Annotated[int | None, typer.Option(help="Processes.  [one per core]", rich_help_panel=RUN)] = None,
+    runs_dir: Annotated[Path, typer.Option(help="Where run directories are made.", rich_help_panel=RUN)] = Path("runs"),
+    json: Annotated[
+        bool, typer.Option("--json", help="Result as JSON on standard output.", rich_help_panel=RUN)
+    ] = False,
+) -> None:
+    """Survey scores around a model's weights: points.csv, and a page that shows the sampling error beside them."""
+    given = {
+        "env": env, "points": points, "radius": radius, "split": split, "tasks": tasks, "repeats": repeats,
+        "model": model, "engine": engine, "seed": seed, "workers": workers,
+    }  # fmt: skip
+    answers = {
+        "temperature": temperature, "top_p": top_p, "top_k": top_k, "turns": turns, "turn_tokens": turn_tokens,
+    }  # fmt: skip
+
+    from coevo.cli.given import options_of
+    from coevo.cli.summary import present
+    from coevo.experiments.landscape import run_landscape
+    from coevo.tuning.landscape import make_landscape_config
+
+    tables = {"options": options_of(option), "answers": present(answers), "weights": present({"scope": scope})}
+    config = make_landscape_config(present(given) | tables, run, generation)
+    with following_landscape(config.points**2) as listener:
+        result = run_landscape(config, runs_dir=runs_dir, listeners=(listener,))
+    show_landscape(result, as_json=json)
+
+
+@contextmanager
+def following_landscape(points: int) -> "Iterator[Listener]":
+    """Show progress on standard error while the block runs: one line per row of the plane.
+
+    Raises:
+        typer.Exit: With 130 after an interrupt, once it has said how to go on.
+    """
+    done = 0
+
+    def tell(event: "Event") -> None:
+        nonlocal done
+        if event["kind"] == "point":
+            done += 1
+        elif event["kind"] == "playing":
+            typer.echo(f"row {event['row'] + 1}: {done} of {points} points done", err=True)
+
+    try:
+        yield tell
+    except KeyboardInterrupt as interrupt:
+        if interrupt.args:
+            typer.echo(f"coevo: interrupted; go on with: coevo resume {interrupt.args[0]}", err=True)
+        raise typer.Exit(130) from None
+
+
+def show_landscape(result: "LandscapeResult", *, as_json: bool) -> None:
+    """Write the page and print a result; exits with 1 if no episode could be scored."""
+    from coevo.experiments.landscape import POINTS
+    from coevo.reporting.writing import write_page
+
+    page = write_page(Path(result.run))
+    if as_json:
+        typer.echo(result.model_dump_json())
+    else:
+        others = len(result.points) - 1
+        typer.echo(f"{result.differing} of {others} points differ from the centre; {0.05 * others:.0f} would by chance")
+        typer.echo(f"points: {Path(result.run) / POINTS}\npage: {page}\nrun: {result.run}")
+    if all(point.mean is None for point in result.points):
+        raise typer.Exit(1)

@@ -1,0 +1,1 @@
+"""A real browser: MiniWoB++ pages in headless Chromium, and WebArena-Lite for users who host its sites."""
