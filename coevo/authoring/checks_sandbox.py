@@ -14,8 +14,8 @@ from coevo.engines.loading import read_model_card, resolve_model
 from coevo.evolution.operators import Operator, load_operators
 from coevo.evolution.renderers import Reading, Renderer, renderer_named
 from coevo.interfaces import Completion, Request
-from coevo.searching.config import OPERATORS
 from coevo.learning.seeds import seed_of
+from coevo.searching.config import OPERATORS
 
 MODEL = "embedded"
 NUM_COMPLETIONS = 20

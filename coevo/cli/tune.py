@@ -22,8 +22,11 @@ def tune(
         list[str] | None, typer.Option(help="Option of the environment, name=value; repeatable (coevo env list).")
     ] = None,
     recipe: Annotated[str | None, typer.Option(help="Published settings: sudoku-5|10|15, math, docvqa or web.")] = None,
-    generations: Annotated[int | None, typer.Option(help="Generations, one ES step each.  [40]")] = None,
-    tasks: Annotated[int | None, typer.Option(help="Tasks of a generation.  [16]")] = None,
+    method: Annotated[
+        str | None, typer.Option(help="es, or as a baseline with backpropagation grpo or ppo.  [es]")
+    ] = None,
+    generations: Annotated[int | None, typer.Option(help="Generations, one ES step each.  [player: 12, else 40]")] = None,
+    tasks: Annotated[int | None, typer.Option(help="Tasks of a generation.  [player: 32, else 16]")] = None,
     model: Annotated[
         str | None,
         typer.Option(
@@ -82,7 +85,7 @@ def tune(
         str | None, typer.Option(help="Base while members serve: copy, host, tiles or mapped.", rich_help_panel=ES)
     ] = None,
     every: Annotated[
-        int | None, typer.Option(help="Generations between measurements on val.  [10]", rich_help_panel=MEASURE)
+        int | None, typer.Option(help="Generations between measurements on val.  [player: 4, else 10]", rich_help_panel=MEASURE)
     ] = None,
     val_tasks: Annotated[int | None, typer.Option(help="Tasks of val.  [all]", rich_help_panel=MEASURE)] = None,
     repeats: Annotated[
@@ -111,9 +114,9 @@ def tune(
         bool, typer.Option("--json", help="Result as JSON on standard output.", rich_help_panel=RUN)
     ] = False,
 ) -> None:
-    """Fine-tune an agent by evolution strategies: one reward at the end of an episode, no backpropagation."""
+    """Fine-tune an agent by evolution strategies: rewards of whole episodes, no backpropagation."""
     given = {
-        "env": env, "generations": generations, "tasks": tasks, "model": model, "engine": engine,
+        "env": env, "method": method, "generations": generations, "tasks": tasks, "model": model, "engine": engine,
         "tensor_parallel": tensor_parallel, "seeds": seeds, "es": es, "learns": False if noise_only else None,
         "every": every, "val_tasks": val_tasks, "repeats": repeats, "splits": split, "skill_every": skill_every,
         "target": target, "patience": patience, "max_hours": max_hours, "seed": seed, "workers": workers,

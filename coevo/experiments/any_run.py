@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from coevo.errors import ConfigError
+from coevo.errors import ConfigError, RunError
 from coevo.experiments.probe_config import is_probe, probe_config_of
 from coevo.searching.api import Run, load_run
 from coevo.searching.config import SearchConfig
@@ -20,7 +20,13 @@ def load_any(path: str | Path) -> Run:
     """
     run = Path(path)
     if is_tuning(run):
-        return Run(run, _as_search(tune_config_of(run)), None)
+        config = tune_config_of(run)
+        if config.method != "es":
+            raise RunError(
+                f"expected a run with a history, got {run}, which was tuned by {config.method}; its best weights are "
+                f"the model folder {run / 'gradient' / 'best'}"
+            )
+        return Run(run, _as_search(config), None)
     return Run(run, probe_config_of(run).as_search(), None) if is_probe(run) else load_run(run)
 
 

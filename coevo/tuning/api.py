@@ -134,6 +134,7 @@ def _measure_chosen(parts: Assembled, course: Course) -> None:
         return
     generation, mean = best
     tuning, engine = parts.tuning, parts.model.engine
+    tuning.rollouts.prompter = tuning.rollouts.prompter.taught(course.skills.get(generation, ""))
     with_chosen = tuning.field
     if generation < course.last and parts.baseline is not None:
         parts.baseline.go_back(generation)

@@ -134,9 +134,9 @@ def assembled_tuning(
         log = stack.enter_context(directory.open_log(time.time, listeners))
 
         def play_with(engine: Engine) -> Field:
-            return Field(config, _rollouts(engine, arena, model, stack), log)
+            return Field(config, _rollouts(engine, arena, rollouts.prompter, stack), log)
 
-        rollouts = _rollouts(model.engine, arena, model, stack)
+        rollouts = _rollouts(model.engine, arena, Prompter(model.renderer), stack)
         tuning = Tuning(
             config=config,
             tasks=tasks,
@@ -157,8 +157,8 @@ def assembled_tuning(
         yield Assembled(tuning, arena, model, directory, play_with, baseline)
 
 
-def _rollouts(engine: Engine, arena: Arena, model: OpenModel, stack: ExitStack) -> Rollouts:
-    rollouts = Rollouts(engine, arena.open, arena.rules, Prompter(model.renderer))
+def _rollouts(engine: Engine, arena: Arena, prompter: Prompter, stack: ExitStack) -> Rollouts:
+    rollouts = Rollouts(engine, arena.open, arena.rules, prompter)
     stack.callback(rollouts.close)
     return rollouts
 

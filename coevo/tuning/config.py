@@ -169,7 +169,7 @@ TABLES = ("options", "baseline", "evolution_strategy", "weights", "answers", "sk
 PUBLISHED_STRATEGY: dict[str, Any] = {"members": 32, "sigma": 1e-3, "sigma_end": 2.5e-4, "alpha": 5e-4}
 """Defaults: the published ones for Sudoku (arXiv:2608.17310, table 13), where σ ends above 0."""
 
-PLAYER_STRATEGY: dict[str, Any] = {"members": 20, "sigma": 1e-2, "sigma_end": 2.5e-3, "alpha": 5e-3}
+PLAYER_STRATEGY: dict[str, Any] = {"members": 24, "sigma": 1.5e-2, "sigma_end": 5e-3, "alpha": 1e-2}
 """Defaults for the embedded player, whose weights are larger than those of a hub model."""
 
 PLAYER_BASELINE: dict[str, Any] = {"lr": 1e-4}
@@ -222,6 +222,8 @@ def _defaults_for(values: Mapping[str, Any]) -> dict[str, Any]:
             )
         own["model"] = PLAYER
     plays = values.get("model", PLAYER) == PLAYER
+    if plays:
+        own |= {"generations": 12, "tasks": 32, "every": 4}
     strategy = dict(PLAYER_STRATEGY if plays else PUBLISHED_STRATEGY)
     if values.get("es") == "low-rank":
         own["weights"] = {"scope": "linear"}

@@ -4,14 +4,15 @@ Every episode is an event. Those of a batch are recorded in the order of their a
 they end; on resume, what the log holds is not played again.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from coevo.interfaces import Member, Task
 from coevo.learning.seeds import seed_of
 from coevo.records.event_log import EventLog
 from coevo.tuning.config import TuneConfig
-from coevo.tuning.episodes import Assignment, Episode, past_episodes
+from coevo.tuning.episodes import Assignment, Episode
 from coevo.tuning.playing import Rollouts
+from coevo.tuning.recording import Recorder
 
 TRAIN = "train"
 VAL = "val"
@@ -30,7 +31,7 @@ class Field:
         self._config = config
         self._rollouts = rollouts
         self._log = log
-        self._past = past_episodes(log.recorded)
+        self._recorder = Recorder(log)
 
     def train(self, generation: int, tasks: Sequence[Task], members: Sequence[Member]) -> list[Episode]:
         """One generation: every member plays every task, `children` times; member by member.
@@ -88,18 +89,4 @@ class Field:
     def _played(self, generation: int, purpose: str, assignments: Sequence[Assignment]) -> list[Episode]:
         """Charge and play a batch; episodes in the order of the assignments."""
         self._log.emit("playing", generation=generation, purpose=purpose, episodes=len(assignments))
-        left = [assignment for assignment in assignments if assignment.id not in self._past]
-        arrived = {a.id: self._past[a.id] for a in assignments if a.id in self._past}
-        recorded = 0
-        for episode in self._with_nothing(left):
-            if episode is not None:
-                arrived[episode.id] = episode
-            while recorded < len(assignments) and (found := arrived.get(assignments[recorded].id)) is not None:
-                self._log.emit("episode", **found.facts())
-                recorded += 1
-        return [arrived[assignment.id] for assignment in assignments]
-
-    def _with_nothing(self, left: Sequence[Assignment]) -> Iterator[Episode | None]:
-        """The episodes as they end, after a first turn without one: what is there already is recorded then."""
-        yield None
-        yield from self._rollouts.play(left)
+        return self._recorder.played(self._rollouts.play, assignments)

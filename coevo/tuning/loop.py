@@ -42,6 +42,8 @@ class Course:
     """How far a run has come: measurements on `val` by generation, and how it ended."""
 
     measured: dict[int, Score] = field(default_factory=dict)
+    skills: dict[int, str] = field(default_factory=dict)
+    """What prompts held of the skill at each of these measurements."""
     status: str = "done"
     last: int = 0
 
@@ -64,6 +66,7 @@ def train(tuning: Tuning) -> Course:
         is_last = generation == tuning.config.generations
         if is_last or generation % tuning.config.every == 0:
             course.measured[generation] = measure(tuning, generation, VAL)
+            course.skills[generation] = tuning.rollouts.prompter.skill
             if course.best and course.best[0] == generation:
                 tuning.learner.keep(generation)
         stop = conclude(tuning, course, generation)

@@ -96,3 +96,36 @@ def test_bad_input_is_one_line_and_nothing_on_disk(arguments, fragment, tmp_path
     assert len(done.stderr.strip().splitlines()) == 1, done.stderr
     assert fragment in done.stderr
     assert not (tmp_path / "runs").exists()
+
+
+def test_the_embedded_player_gets_better_and_its_history_gives_its_weights(tmp_path):
+    """On boards it has never seen its score rises; replay reaches the same weights; the best ones can be exported."""
+    runs = tmp_path / "runs"
+    sizes = ("--generations", "6", "--every", "2", "--split", "test", "--seed", "1")
+    tuned = subprocess.run(
+        [sys.executable, "-m", "coevo", "tune", *sizes, "--runs-dir", str(runs), "--json"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    result = json.loads(tuned.stdout)
+    assert result["chosen"]["test"]["mean"] > result["start"]["test"]["mean"] + 0.15
+    replay = subprocess.run(
+        [sys.executable, "-m", "coevo", "replay", result["run"], "--json"], capture_output=True, text=True, check=True
+    )
+    assert json.loads(replay.stdout)["fingerprint"] == result["fingerprint"]
+    export = (result["run"], "--generation", "best", "--to", str(tmp_path / "tuned"), "--json")
+    exported = subprocess.run(
+        [sys.executable, "-m", "coevo", "export", *export], capture_output=True, text=True, check=True
+    )
+    assert json.loads(exported.stdout)["fingerprint"] == result["best"]["fingerprint"]
+    played = subprocess.run(
+        [
+            *(sys.executable, "-m", "coevo", "eval-agent", "--env", "sudoku", "--model", str(tmp_path / "tuned")),
+            *("--split", "test", "--tasks", "8", "--runs-dir", str(runs), "--json"),
+        ],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert json.loads(played.stdout)["runs"][0]["mean"] > 0.5

@@ -9,10 +9,10 @@ import pytest
 from coevo.candidate import Evaluation
 from coevo.evolution.renderers import renderer_named
 from coevo.interfaces import Completion
+from coevo.learning.asking import Asker
 from coevo.learning.models import OpenModel
 from coevo.learning.stopping import StopRule
 from coevo.searching.analysts import analyst_of, start_mentor
-from coevo.learning.asking import Asker
 from coevo.searching.assemble import limits_of
 from coevo.searching.breeding import Breeder
 from coevo.searching.config import make_config
