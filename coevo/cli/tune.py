@@ -25,7 +25,7 @@ def tune(
     method: Annotated[
         str | None, typer.Option(help="es, or as a baseline with backpropagation grpo or ppo.  [es]")
     ] = None,
-    generations: Annotated[int | None, typer.Option(help="Generations, one ES step each.  [player: 12, else 40]")] = None,
+    generations: Annotated[int | None, typer.Option(help="One ES step each.  [player: 12, else 40]")] = None,
     tasks: Annotated[int | None, typer.Option(help="Tasks of a generation.  [player: 32, else 16]")] = None,
     model: Annotated[
         str | None,
@@ -85,7 +85,8 @@ def tune(
         str | None, typer.Option(help="Base while members serve: copy, host, tiles or mapped.", rich_help_panel=ES)
     ] = None,
     every: Annotated[
-        int | None, typer.Option(help="Generations between measurements on val.  [player: 4, else 10]", rich_help_panel=MEASURE)
+        int | None,
+        typer.Option(help="Generations between measurements.  [player: 4, else 10]", rich_help_panel=MEASURE),
     ] = None,
     val_tasks: Annotated[int | None, typer.Option(help="Tasks of val.  [all]", rich_help_panel=MEASURE)] = None,
     repeats: Annotated[

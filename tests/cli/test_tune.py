@@ -128,4 +128,4 @@ def test_the_embedded_player_gets_better_and_its_history_gives_its_weights(tmp_p
         text=True,
         check=True,
     )
-    assert json.loads(played.stdout)["runs"][0]["mean"] > 0.5
+    assert json.loads(played.stdout)["rows"][0]["splits"]["test"]["mean"]["value"] > 0.5
