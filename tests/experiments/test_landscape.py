@@ -15,6 +15,7 @@ from coevo.errors import ConfigError
 from coevo.experiments.landscape import compared, load_landscape, resume_landscape, run_landscape
 from coevo.records.event_log import read_events
 from coevo.reporting.writing import write_page
+from coevo.tuning.config import PLAYER_STRATEGY
 from coevo.tuning.landscape import make_landscape_config, member_at, row_update
 
 
@@ -124,7 +125,7 @@ def test_members_and_rows_are_the_formula():
     assert (left.direction, left.sign, left.sigma) == (0, -1, config.offsets[-1])
     assert member_at(config, 0.0, 0) is None
     assert row_update(config, 0.25, 0).directions == (1,)
-    assert make_landscape_config({"env": "sudoku"}).radius == pytest.approx(0.05)
+    assert make_landscape_config({"env": "sudoku"}).radius == pytest.approx(5 * PLAYER_STRATEGY["sigma"])
 
 
 def test_what_is_no_plane_is_refused(aim):
