@@ -2,10 +2,10 @@
 
     python tests/benchmarks/player_gain.py --blanks 5 --seeds 0 1 2 --boards 128
 
-For each training seed: `coevo tune --env sudoku` with the player's defaults, then the weights it began with and those that
-`val` chose play the same boards of the split `test`, greedy and at several temperatures. The seed is the unit. Writes
-OUT.md: per temperature the share of boards completed before, after each seed's tuning, and the difference to the start
-at the start's own best temperature.
+For each training seed: `coevo tune --env sudoku` with the player's defaults, then the weights it began with and those
+that `val` chose play the same boards of the split `test`, greedy and at several temperatures. The seed is the unit.
+Writes OUT.md: per temperature the share of boards completed before, after each seed's tuning, and the difference to the
+start at the start's own best temperature.
 """
 
 import argparse
@@ -60,8 +60,8 @@ def page(options: argparse.Namespace, runs: list[TuneResult], start: list[float]
         f"{environment['processor']}.",
         "",
         f"Share of {options.boards} test boards completed; greedy once, at a temperature {options.repeats} times each. "
-        "`val` chose the weights, nothing looked at these boards before. The player is an easy case made so: it was taught "
-        "a careful and a careless way to play, and tuning shifts which one it uses; no evidence of what tuning does to "
+        "`val` chose the weights, nothing looked at these boards before. The player is an easy case made so: it was "
+        "taught a careful and a careless way to play, and tuning shifts which one it uses; no evidence of what tuning does to "
         "other models.",
         "",
         "| temperature | start | " + " | ".join(f"seed {seed}" for seed in options.seeds) + " | mean ± sd | gain |",
@@ -79,8 +79,8 @@ def page(options: argparse.Namespace, runs: list[TuneResult], start: list[float]
     worst = min(row[-1] for row in after)
     lines += [
         "",
-        f"The start is best at temperature {TEMPERATURES[start.index(best)] or 'greedy'}: {best:.3f}. The worst seed at "
-        f"temperature 1 is {worst - best:+.3f} beside that. Generations, episodes and wall time of the runs: "
+        f"The start is best at temperature {TEMPERATURES[start.index(best)] or 'greedy'}: {best:.3f}. The worst seed "
+        f"at temperature 1 is {worst - best:+.3f} beside that. Generations, episodes and wall time of the runs: "
         + "; ".join(f"{r.generations}, {r.spent.episodes}, {r.wall_s:.0f} s" for r in runs)
         + ".",
     ]
