@@ -61,8 +61,8 @@ def page(options: argparse.Namespace, runs: list[TuneResult], start: list[float]
         "",
         f"Share of {options.boards} test boards completed; greedy once, at a temperature {options.repeats} times each. "
         "`val` chose the weights, nothing looked at these boards before. The player is an easy case made so: it was "
-        "taught a careful and a careless way to play, and tuning shifts which one it uses; no evidence of what tuning does to "
-        "other models.",
+        "taught a careful and a careless way to play, and tuning shifts which one it uses; no evidence of what tuning "
+        "does to other models.",
         "",
         "| temperature | start | " + " | ".join(f"seed {seed}" for seed in options.seeds) + " | mean ± sd | gain |",
         "| ---: |" + " ---: |" * (len(options.seeds) + 3),
