@@ -55,7 +55,8 @@ def page(options: argparse.Namespace, runs: list[TuneResult], start: list[float]
         f"# The embedded player before and after tuning, {options.blanks} blanks",
         "",
         f"Command: `python tests/benchmarks/player_gain.py --blanks {options.blanks} --seeds "
-        f"{' '.join(map(str, options.seeds))} --boards {options.boards} --repeats {options.repeats}`; coevo "
+        f"{' '.join(map(str, options.seeds))} --boards {options.boards} --repeats {options.repeats} --workers "
+        f"{options.workers}`; coevo "
         f"{environment['packages']['coevo']} at {environment['commit']}; torch {environment['packages']['torch']}; "
         f"{environment['processor']}.",
         "",

@@ -107,7 +107,15 @@ def test_an_iterator_that_is_dropped_breaks_off_the_rest(connect, server):
     assert [prompt_of(body) for _, body in server.posts] == ["prompt 0", "prompt 1", "prompt 10", "prompt 11"]
 
 
-def test_an_interrupt_is_not_held_up(connect, server):
+@pytest.fixture
+def interruptible():
+    """SIGINT raises KeyboardInterrupt, also where the tests run in the background and have inherited to ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_an_interrupt_is_not_held_up(connect, server, interruptible):
     """Ctrl-C ends the wait at once, also while a server hangs, and breaks off what is under way."""
     caller = threading.get_ident()
 
