@@ -1,14 +1,11 @@
 """The worker that runs an environment's own code, seen from outside."""
 
 import json
-import subprocess
-import sys
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from coevo.authoring.isolated import Isolated, _environment
+from coevo.authoring.isolated import Isolated
 
 
 class IsolatedEnvironment(Isolated):
@@ -24,16 +21,5 @@ class IsolatedEnvironment(Isolated):
         super().__init__(folder, deadline_s)
         self._options = options
 
-    def _start(self) -> subprocess.Popen[bytes]:
-        self._said = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the process
-        module = "coevo.authoring.env_worker"
-        self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", module, str(self._folder), json.dumps(self._options)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._said,
-            env=_environment(),
-            start_new_session=True,
-            bufsize=0,
-        )
-        return self._process
+    def _command(self) -> list[str]:
+        return ["coevo.authoring.env_worker", str(self._folder), json.dumps(self._options)]

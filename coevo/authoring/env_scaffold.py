@@ -1,10 +1,9 @@
 """Start an environment folder from the template, which is a small complete environment itself."""
 
-import os
 import re
-import tempfile
 from pathlib import Path
 
+from coevo.authoring.scaffold import placed
 from coevo.environments.loading import environment_names
 from coevo.environments.spec import EnvironmentSpec
 from coevo.errors import ConfigError
@@ -28,22 +27,13 @@ def new_environment(name: str, parent: Path) -> Path:
         ConfigError: If the name cannot be used, there is no such parent, or something is in the way.
     """
     _check_name(name)
-    target = parent / name
-    if not parent.is_dir():
-        raise ConfigError(f"expected a folder to put {name} into at {parent}, found none; make it first")
-    if os.path.lexists(target):
-        raise ConfigError(f"expected nothing at {target}, which is there already; choose another name or --to")
-    with tempfile.TemporaryDirectory(prefix=f".{name}-", dir=parent) as beside:
-        draft = Path(beside) / name
-        draft.mkdir()
-        for file in FILES:
-            text = (TEMPLATE / file).read_text(encoding="utf-8").replace(_NAME_LINE, f'name = "{name}"')
-            (draft / file).write_text(text, encoding="utf-8")
-        try:
-            draft.rename(target)
-        except OSError as error:
-            raise ConfigError(f"expected to write {target}, got: {error.strerror}") from error
-    return target
+    return placed(name, parent, lambda draft: _fill(draft, name))
+
+
+def _fill(draft: Path, name: str) -> None:
+    for file in FILES:
+        text = (TEMPLATE / file).read_text(encoding="utf-8").replace(_NAME_LINE, f'name = "{name}"')
+        (draft / file).write_text(text, encoding="utf-8")
 
 
 def _check_name(name: str) -> None:

@@ -63,11 +63,14 @@ class Isolated:
             if pipe is not None:
                 pipe.close()
 
+    def _command(self) -> list[str]:
+        """Module of the worker and its arguments."""
+        return ["coevo.authoring.worker", str(self._folder), str(self._deadline_s)]
+
     def _start(self) -> subprocess.Popen[bytes]:
         self._said = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the process
-        command = [sys.executable, "-P", "-m", "coevo.authoring.worker", str(self._folder), str(self._deadline_s)]
         self._process = subprocess.Popen(
-            command,
+            [sys.executable, "-P", "-m", *self._command()],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._said,

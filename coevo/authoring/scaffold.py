@@ -3,6 +3,7 @@
 import os
 import re
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 from coevo.content import ProblemSpec, problem_paths
@@ -26,6 +27,20 @@ def new_problem(name: str, parent: Path) -> Path:
         ConfigError: If the name cannot be used, there is no such parent, or something is in the way.
     """
     _check_name(name)
+    return placed(name, parent, lambda draft: _fill(draft, name))
+
+
+def placed(name: str, parent: Path, fill: Callable[[Path], None]) -> Path:
+    """A folder `parent/name`, there whole or not at all.
+
+    Args:
+        name: Of the folder.
+        parent: An existing folder to put it into.
+        fill: Writes its files into the folder it is given, which exists.
+
+    Raises:
+        ConfigError: If there is no such parent, or something is in the way.
+    """
     target = parent / name
     if not parent.is_dir():
         raise ConfigError(f"expected a folder to put {name} into at {parent}, found none; make it first")
@@ -33,14 +48,19 @@ def new_problem(name: str, parent: Path) -> Path:
         raise ConfigError(f"expected nothing at {target}, which is there already; choose another name or --to")
     with tempfile.TemporaryDirectory(prefix=f".{name}-", dir=parent) as beside:
         draft = Path(beside) / name
-        for file in sorted(TEMPLATE.rglob("*")):
-            if file.is_file() and file.suffix in (".py", ".toml", ".md"):
-                _copy(file, draft / file.relative_to(TEMPLATE), name)
+        draft.mkdir()
+        fill(draft)
         try:
             draft.rename(target)
         except OSError as error:
             raise ConfigError(f"expected to write {target}, got: {error.strerror}") from error
     return target
+
+
+def _fill(draft: Path, name: str) -> None:
+    for file in sorted(TEMPLATE.rglob("*")):
+        if file.is_file() and file.suffix in (".py", ".toml", ".md"):
+            _copy(file, draft / file.relative_to(TEMPLATE), name)
 
 
 def _copy(file: Path, to: Path, name: str) -> None:

@@ -6,10 +6,8 @@ from coevo.errors import ConfigError, RunError
 from coevo.experiments.probe_config import is_probe, probe_config_of
 from coevo.searching.api import Run, load_run
 from coevo.searching.config import SearchConfig
-from coevo.tuning.api import load_tuning
 from coevo.tuning.config import TuneConfig, is_tuning, tune_config_of
-
-BEST = "best"
+from coevo.tuning.subjects import BEST, generation_of
 
 
 def load_any(path: str | Path) -> Run:
@@ -42,10 +40,9 @@ def generation_named(path: str | Path, name: str | None) -> int | None:
     run = Path(path)
     if name != BEST:
         raise ConfigError(f"expected the number of a generation or {BEST}, got {name!r}")
-    result = load_tuning(run) if is_tuning(run) else None
-    if result is None or result.best is None:
-        raise ConfigError(f"expected a tuning run that has chosen its best weights, got {run}; name a generation")
-    return result.best.generation
+    if not is_tuning(run):
+        raise ConfigError(f"expected a tuning run, which chooses its best weights, got {run}; name a generation")
+    return generation_of(run, BEST)
 
 
 def _as_search(config: TuneConfig) -> SearchConfig:

@@ -7,9 +7,10 @@ charged but not answered is asked under the same id and seed and not charged aga
 
 import hashlib
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from coevo.interfaces import Completion, Engine, Request
+from coevo.interfaces import Completion, Engine, Request, Sampling
+from coevo.learning.seeds import seed_of
 from coevo.records.event_log import EventLog
 from coevo.records.past import completions
 
@@ -61,6 +62,35 @@ class Asker:
             finish=completion.finish,
             tokens=completion.num_tokens,
         )
+
+
+def skill_questions(
+    asker: Asker, run_seed: int, generation: int, sampling: Sampling
+) -> Callable[[str, Sequence[str]], list[str | None]]:
+    """How an analyst asks after a generation: a stage and its prompts -> answers in order, None for a cut-off one.
+
+    Args:
+        asker: Charges and records.
+        run_seed: The run's seed; that of each question follows from it.
+        generation: After which the skill is brought up to date.
+        sampling: Limits and distribution of the answers.
+    """
+
+    def ask(stage: str, prompts: Sequence[str]) -> list[str | None]:
+        requests = [
+            Request(
+                f"{generation}.{SKILL_METER}.{stage}.{place}",
+                prompt,
+                seed_of(run_seed, SKILL_METER, generation, stage, place),
+                sampling=sampling,
+            )
+            for place, prompt in enumerate(prompts)
+        ]
+        answers = {a.request_id: a for a in asker.ask(requests, operator=SKILL_METER, generation=generation)}
+        ordered = [answers[request.id] for request in requests]
+        return [answer.text if answer.finish == "stop" else None for answer in ordered]
+
+    return ask
 
 
 def _charge(request: Request) -> dict[str, object]:

@@ -1,15 +1,14 @@
 """From a configuration to who distils the skill: nobody, statistics, the model that writes, or another one."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import ExitStack
 
 from coevo.content import ProblemFolder
 from coevo.errors import ConfigError, ModelError
 from coevo.evolution.renderers import RendererName
-from coevo.interfaces import Engine, Request, Sampling
-from coevo.learning.asking import SKILL_METER, Asker
+from coevo.interfaces import Engine, Sampling
+from coevo.learning.asking import Asker, skill_questions
 from coevo.learning.models import OpenModel
-from coevo.learning.seeds import seed_of
 from coevo.records.event_log import EventLog
 from coevo.searching.config import SearchConfig, make_config
 from coevo.searching.models import renderer_of, start_model
@@ -105,19 +104,4 @@ def _config_of_other(config: SearchConfig) -> SearchConfig:
 
 def _ask(asker: Asker, config: SearchConfig, generation: int) -> Ask:
     sampling = Sampling(config.temperature, config.top_p, max(config.max_tokens, ANSWER_TOKENS))
-
-    def ask(stage: str, prompts: Sequence[str]) -> list[str | None]:
-        requests = [
-            Request(
-                f"{generation}.{SKILL_METER}.{stage}.{place}",
-                prompt,
-                seed_of(config.seed, SKILL_METER, generation, stage, place),
-                sampling=sampling,
-            )
-            for place, prompt in enumerate(prompts)
-        ]
-        answers = {a.request_id: a for a in asker.ask(requests, operator=SKILL_METER, generation=generation)}
-        ordered = [answers[request.id] for request in requests]
-        return [answer.text if answer.finish == "stop" else None for answer in ordered]
-
-    return ask
+    return skill_questions(asker, config.seed, generation, sampling)

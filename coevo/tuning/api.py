@@ -10,7 +10,6 @@ from pydantic import ValidationError
 from coevo import __version__
 from coevo.content import explain
 from coevo.errors import RunError
-from coevo.es.history import read_history
 from coevo.learning.models import open_model
 from coevo.records.environment import describe_environment
 from coevo.records.event_log import SCHEMA_VERSION, Listener
@@ -23,6 +22,7 @@ from coevo.tuning.loop import Course, train
 from coevo.tuning.memory import peak_memory_mb
 from coevo.tuning.result import FINAL, TuneResult
 from coevo.tuning.scores import score_of
+from coevo.tuning.subjects import follow
 
 
 def tune(
@@ -144,7 +144,7 @@ def _measure_chosen(parts: Assembled, course: Course) -> None:
         with_chosen = parts.play_with(engine)
     try:
         if engine is not parts.model.engine:
-            _follow(parts, generation, engine.commit)
+            follow(parts.directory.path, generation, engine)
         tuning.log.emit("chosen", generation=generation, mean=mean, fingerprint=f"{engine.fingerprint():016x}")
         for split in tuning.config.splits:
             episodes = with_chosen.measure(generation, split, tuning.tasks[split], ".chosen")
@@ -153,13 +153,6 @@ def _measure_chosen(parts: Assembled, course: Course) -> None:
     finally:
         if engine is not parts.model.engine:
             engine.close()
-
-
-def _follow(parts: Assembled, generation: int, commit: Callable[[Any], int]) -> None:
-    lines = parts.directory.history.read_text().splitlines(keepends=True) if parts.directory.history.exists() else []
-    for record in read_history(lines):
-        if record.generation <= generation and record.update is not None:
-            commit(record.update)
 
 
 def _save(parts: Assembled, started: float, status: str) -> TuneResult:

@@ -1,13 +1,12 @@
 """Whose weights are played without being trained: a model's own, or those that a tuning run had after a generation."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from coevo.errors import ConfigError, RunError
 from coevo.es.history import read_history
 from coevo.es.record import StepRecord
-from coevo.interfaces import Update
+from coevo.interfaces import Engine
 from coevo.learning.models import ModelChoice, OpenModel, open_model
 from coevo.records.event_log import Event, read_events
 from coevo.records.run_directory import RunDirectory
@@ -120,14 +119,20 @@ def open_subject(subject: Subject) -> OpenModel:
     model = open_model(subject.choice)
     try:
         if subject.run is not None and subject.follows:
-            _follow(subject.run, subject.generation, model.engine.commit, f"{model.engine.fingerprint():016x}")
+            follow(subject.run, subject.generation, model.engine)
     except BaseException:
         model.engine.close()
         raise
     return model
 
 
-def _follow(run: Path, generation: int, commit: Callable[[Update], int], start: str) -> None:
+def follow(run: Path, generation: int, engine: Engine) -> None:
+    """Take an engine that serves the run's first weights to those after a generation, along the history.
+
+    Raises:
+        RunError: If it serves others, or the history is damaged, or is that of another model.
+    """
+    start = f"{engine.fingerprint():016x}"
     events = list(read_events(RunDirectory.open(run).events))
     began = next((event["fingerprint"] for event in events if event["kind"] == "started"), None)
     if began != start:
@@ -137,7 +142,7 @@ def _follow(run: Path, generation: int, commit: Callable[[Update], int], start: 
     for record in _records(run, generation, events):
         if record.update is None:
             continue
-        reached = f"{commit(record.update):016x}"
+        reached = f"{engine.commit(record.update):016x}"
         if record.fingerprint not in (None, reached):
             raise RunError(
                 f"expected fingerprint {record.fingerprint} after step {record.step} of {run}, got {reached}; its "

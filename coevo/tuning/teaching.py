@@ -5,12 +5,11 @@ Trace2Skill (arXiv:2603.25158), alternating with ES during the run; the agent's 
 
 from collections.abc import Sequence
 
-from coevo.interfaces import Request, Sampling
-from coevo.learning.asking import SKILL_METER, Asker
-from coevo.learning.seeds import seed_of
+from coevo.interfaces import Sampling
+from coevo.learning.asking import Asker, skill_questions
 from coevo.records.event_log import EventLog
 from coevo.records.run_directory import RunDirectory
-from coevo.skills import Ask, ModelAnalyst, Passage, Skill, Trace, load_prompts, update_skill
+from coevo.skills import ModelAnalyst, Passage, Skill, Trace, load_prompts, update_skill
 from coevo.skills.trace import Outcome
 from coevo.tuning.config import TuneConfig
 from coevo.tuning.episodes import Episode
@@ -61,32 +60,13 @@ class Coach:
         every = self._config.skill_every
         if every is None or generation % every or generation == self._config.generations:
             return False
-        analyst = ModelAnalyst(self._ask(generation), self._prompts, f"Act in the environment {self._skill.title}.")
+        ask = skill_questions(self._asker, self._config.seed, generation, Sampling(max_tokens=ANSWER_TOKENS))
+        analyst = ModelAnalyst(ask, self._prompts, f"Act in the environment {self._skill.title}.")
         update = update_skill(self._skill, self._traces, analyst, self._config.skill)
         self._skill, self._traces = update.skill, []
         self._log.emit("skill", generation=generation, **update.facts())
         self._directory.save_skill(update.skill.text)
         return True
-
-    def _ask(self, generation: int) -> Ask:
-        sampling = Sampling(max_tokens=ANSWER_TOKENS)
-
-        def ask(stage: str, prompts: Sequence[str]) -> list[str | None]:
-            requests = [
-                Request(
-                    f"{generation}.{SKILL_METER}.{stage}.{place}",
-                    prompt,
-                    seed_of(self._config.seed, SKILL_METER, generation, stage, place),
-                    sampling=sampling,
-                )
-                for place, prompt in enumerate(prompts)
-            ]
-            asked = self._asker.ask(requests, operator=SKILL_METER, generation=generation)
-            answers = {answer.request_id: answer for answer in asked}
-            ordered = [answers[request.id] for request in requests]
-            return [answer.text if answer.finish == "stop" else None for answer in ordered]
-
-        return ask
 
 
 def trace_of(episode: Episode, generation: int, title: str, *, at_best: float) -> Trace:
