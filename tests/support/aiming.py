@@ -87,6 +87,10 @@ def write_environment(folder: Path, *, step_s: float = 20.0) -> Path:
     return folder
 
 
+LESSON = "ADD worked: Say a somewhat larger number than seems right at first."
+"""What the model answers when it is asked what an episode teaches."""
+
+
 class OneWeight:
     """An engine whose model says its weight. `limit` makes it die after so many answers, as a killed run would."""
 
@@ -102,6 +106,9 @@ class OneWeight:
             if self._limit is not None and len(self.requests) >= self._limit:
                 raise KeyboardInterrupt
             self.requests.append(request)
+            if ".skill." in request.id:
+                yield Completion(request.id, LESSON, "stop", 9)
+                continue
             member = request.member
             moved = (
                 0.0

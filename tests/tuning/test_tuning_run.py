@@ -178,3 +178,23 @@ def test_an_environment_that_does_not_open_is_refused_at_once(config_of, engines
     with pytest.raises(ConfigError, match="no range"):
         run_tuning(config_of(), runs_dir=tmp_path / "runs")
     assert not (tmp_path / "runs").exists()
+
+
+def test_a_skill_is_distilled_on_the_way_and_stands_in_the_prompts_from_then_on(config_of, engines, tmp_path):
+    """Its completions are charged apart; a run that is cut after an update goes on to the same end."""
+    whole = run_tuning(config_of(skill_every=2), runs_dir=tmp_path / "whole")
+    events = events_of(next((tmp_path / "whole").iterdir()))
+    updates = [event for event in events if event["kind"] == "skill"]
+    assert [event["generation"] for event in updates] == [2, 4]
+    assert "somewhat larger number" in updates[0]["text"]
+    asked = sum(len(event["requests"]) for event in events if event["kind"] == "asked")
+    assert whole.spent.skill == asked > 0
+    prompts = {r.id: r.text for r in engines[0].requests}
+    assert all(("larger number" in text) == (int(name.split(".")[0]) > 2) for name, text in prompts.items()
+               if ".train." in name)  # fmt: skip
+    engines.limit = len(engines[0].requests) - 20
+    with pytest.raises(KeyboardInterrupt):
+        run_tuning(config_of(skill_every=2), runs_dir=tmp_path / "cut")
+    run = next((tmp_path / "cut").iterdir())
+    resume_tuning(run)
+    assert events_of(run) == events
