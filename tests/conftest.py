@@ -15,8 +15,10 @@ from coevo.evolution.population import Scored
 from coevo.records.event_log import EventLog
 from coevo.records.run_directory import RunDirectory
 
-# How long an example takes says more about what else the machine does.
-settings.register_profile("coevo", deadline=None)
+# How long an example takes says more about what else the machine does. The same examples each time: what was green
+# stays green until the code changes. New examples are looked for on purpose: `--hypothesis-profile=search`.
+settings.register_profile("coevo", deadline=None, derandomize=True)
+settings.register_profile("search", deadline=None, max_examples=1000, print_blob=True)
 settings.load_profile("coevo")
 
 Judge = Callable[[str], Evaluation]
