@@ -25,6 +25,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from coevo.environments.adapters.common import optional, plain
+from coevo.environments.texts import encodable
 from coevo.errors import ConfigError, EnvironmentFault
 from coevo.interfaces import Message, Step, Task
 
@@ -108,7 +109,7 @@ class BrowserTasks:
         parts |= {"The last action failed": _short(observation.get("last_action_error")), "Page": page}
         return (
             Message("system", self._rules),
-            Message("user", "\n\n".join(f"{name}: {value}" for name, value in parts.items() if value)),
+            Message("user", encodable("\n\n".join(f"{name}: {value}" for name, value in parts.items() if value))),
         )
 
     def _in_its_thread(self, call: Callable[[], T]) -> T:

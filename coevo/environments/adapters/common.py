@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from types import ModuleType
 from typing import Any
 
+from coevo.environments.texts import encodable
 from coevo.errors import ConfigError, ExtraMissingError
 from coevo.interfaces import Task
 
@@ -50,5 +51,5 @@ def plain(info: Mapping[Any, Any]) -> dict[str, str | int | float | bool]:
         number = value.item() if hasattr(value, "item") and getattr(value, "ndim", 1) == 0 else value
         is_short = isinstance(number, str) and len(number) <= 1000
         if is_short or (isinstance(number, bool | int | float) and math.isfinite(number)):
-            found[str(key)] = number
+            found[str(key)] = encodable(number) if isinstance(number, str) else number
     return found

@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from coevo.environments.adapters.common import plain
+from coevo.environments.texts import encodable
 from coevo.errors import ContentError, EnvironmentFault
 from coevo.interfaces import Message, Step, Task
 
@@ -104,7 +105,7 @@ class GymText:
             self._game = self._make()
         chosen, options = int(task.data.get("seed", seed)), task.data.get("options")
         observation, _ = self._guarded(lambda: self._game.reset(seed=chosen, options=options))
-        told = Message("user", self._wording.read(observation) or "(nothing)")
+        told = Message("user", self._seen(observation))
         return (Message("system", self._rules), told) if self._rules else (told,)
 
     def step(self, text: str) -> Step:
@@ -115,7 +116,7 @@ class GymText:
                 raise UnreadableAnswerError(NO_ACTION)
             outcome = self._guarded(lambda: self._game.step(action))
         except UnreadableAnswerError as error:
-            return Step((Message("user", str(error)),), info={"valid": False})
+            return Step((Message("user", encodable(str(error))),), info={"valid": False})
         return self._told(*outcome)
 
     def close(self) -> None:
@@ -124,12 +125,15 @@ class GymText:
         if game is not None:
             game.close()
 
+    def _seen(self, observation: Any) -> str:
+        return encodable(self._wording.read(observation)) or "(nothing)"
+
     def _told(self, observation: Any, reward: Any, done: bool, truncated: bool, info: Mapping[str, Any]) -> Step:
         value = float(reward)
         if not np.isfinite(value):
             raise EnvironmentFault(f"the game gave a reward of {value}")
         is_over = bool(done) or bool(truncated)
-        messages = () if is_over else (Message("user", self._wording.read(observation) or "(nothing)"),)
+        messages = () if is_over else (Message("user", self._seen(observation)),)
         return Step(messages, value, bool(done), bool(truncated), {**plain(info), "valid": True})
 
     def _is_action(self, action: Any) -> bool:

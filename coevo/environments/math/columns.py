@@ -7,6 +7,7 @@ from typing import Any
 from coevo.environments.math.final_answer import bare, final_answer, last_box
 from coevo.environments.math.questions import Pair
 from coevo.environments.math.tables import Row
+from coevo.environments.texts import encodable
 from coevo.errors import ContentError
 
 QUESTIONS = ("question", "problem", "prompt")
@@ -41,7 +42,7 @@ def read_pair(row: Row, columns: tuple[str, str]) -> Pair:
         InstanceFileError: If one of the two is not there, or of another kind.
     """
     question, answer = (_value(row, column) for column in columns)
-    return _question(row, columns[0], question), _answer(row, columns[1], answer)
+    return encodable(_question(row, columns[0], question)), encodable(_answer(row, columns[1], answer))
 
 
 def _found(row: Row, asked: str, known: Sequence[str], what: str) -> str:

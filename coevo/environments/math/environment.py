@@ -1,9 +1,7 @@
 r"""A ReAct agent for mathematics: reason, run a command, read what it prints, and give one final answer.
 
-An answer of the agent with an action is run; one with a final answer and no action ends the episode, if a command has
-run before (whether one has is known from what ran, never told from text); any other is told what it lacks. Score 1 for
-a right answer and else 0, by the rules of `final_answer` and `scoring`. The turn limit is the rollout's; an answer in
-the last turn counts.
+An episode is one of `coevo.environments.tools.react`. Score 1 for a right answer and else 0, by the rules of
+`final_answer` and `scoring`.
 
 The same task and answers give the same messages and scores as far as commands do: one that reads the clock, draws at
 random or is near its time limit may print something else.
@@ -11,7 +9,7 @@ random or is near its time limit may print something else.
 Source: the Math ReAct task of Agentic-ESOpt (action form, limits, reward); the wording of the prompt is ours.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -20,22 +18,13 @@ from coevo.content import read_text
 from coevo.environments.math.dataset import SPLITS, Source, questions
 from coevo.environments.math.final_answer import final_answer
 from coevo.environments.math.scoring import Scorer, require_math_verify
-from coevo.environments.tools.actions import read_action, spoken
-from coevo.environments.tools.confinement import WORKSPACE, installed_packages
-from coevo.environments.tools.shell import Shell, ShellLimits, find_bwrap
+from coevo.environments.tools.react import Answers, ReactEpisode, shell_facts
+from coevo.environments.tools.shell import ShellLimits, find_bwrap, limits_of
 from coevo.errors import ConfigError
 from coevo.interfaces import Message, Step, Task
 from coevo.prompt_files import fill
 
 _HERE = Path(__file__).parent
-_LIMITS = ShellLimits()
-
-_NEITHER = (
-    "There is neither an action nor a final answer in this. Run a command with a line Action: and JSON, or end with "
-    "the line\nFinal answer: \\boxed{…}"
-)
-_EMPTY = "The final answer is empty. End with the line\nFinal answer: \\boxed{…}"
-_NO_TOOL = "A final answer is accepted only after at least one command: compute or check it with bash first."
 
 
 def tasks(
@@ -48,6 +37,7 @@ def tasks(
     train: int = 400,
     val: int = 100,
     test: int = 100,
+    **_others: Any,
 ) -> Sequence[Task]:
     """The questions of a split, in order; a function of the options and the files they name.
 
@@ -75,16 +65,18 @@ def tasks(
     ]
 
 
-def open(**options: Any) -> "MathAgent":  # noqa: A001 - the contract's name
-    """A new environment; the options say which tasks there are and change nothing about an episode.
+def open(*, memory_mb: int = 1024, disk_mb: int = 256, **_others: Any) -> "MathAgent":  # noqa: A001 - the contract's
+    """A new environment; the other options say which tasks there are and change nothing about an episode.
 
     Raises:
+        ConfigError: If the shell would have too little memory.
         ExtraMissingError: If math-verify is not installed.
         SandboxError: If the shell cannot be contained here.
     """
+    limits = limits_of(memory_mb, disk_mb)
     require_math_verify()
     find_bwrap()
-    return MathAgent()
+    return MathAgent(limits)
 
 
 class MathAgent:
@@ -94,28 +86,20 @@ class MathAgent:
         limits: What each command may use.
     """
 
-    def __init__(self, limits: ShellLimits = _LIMITS):
-        self._limits = limits
+    def __init__(self, limits: ShellLimits | None = None):
+        self._limits = limits or ShellLimits()
         self._scorer = Scorer()
-        self._shell: Shell | None = None
-        self._expected = ""
-        self._num_commands = 0
+        self._episode: ReactEpisode | None = None
 
     def reset(self, task: Task, seed: int) -> Sequence[Message]:
-        """See `Environment`; nothing about an episode is random."""
+        """See `Environment`; nothing about an episode is random, and the shell is started by the first command."""
         self._end_episode()
-        self._expected, self._num_commands = task.data["answer"], 0
-        self._shell = Shell(self._limits)
-        facts = {
-            "packages": ", ".join(installed_packages()) or "its standard library",
-            "workspace": WORKSPACE,
-            "seconds": f"{self._limits.wall_s:g}",
-            "characters": str(self._limits.output_characters),
-        }
-        return (
-            Message("system", fill(read_text(_HERE / "system.md"), facts).strip()),
-            Message("user", fill(read_text(_HERE / "user.md"), {"question": task.data["question"]}).strip()),
-        )
+        expected = task.data["answer"]
+        answers = Answers("Final answer: \\boxed{…}", final_answer, lambda answer: self._scored(expected, answer))
+        self._episode = ReactEpisode(answers, self._limits)
+        system = fill(read_text(_HERE / "system.md"), shell_facts(self._limits))
+        user = fill(read_text(_HERE / "user.md"), {"question": task.data["question"]})
+        return Message("system", system.strip()), Message("user", user.strip())
 
     def step(self, text: str) -> Step:
         """See `Environment`.
@@ -124,43 +108,23 @@ class MathAgent:
             EnvironmentFault: If the sandbox or the process that compares answers is gone.
             RuntimeError: If no episode is open.
         """
-        if self._shell is None:
+        if self._episode is None:
             raise RuntimeError("no episode is open: call reset before step")
-        said = spoken(text)
-        action = read_action(said)
-        if action is not None:
-            return _told(action.problem, "unreadable action") if action.problem else self._run(action.command)
-        answer = final_answer(said)
-        if answer is None:
-            return _told(_NEITHER, "neither action nor answer")
-        if not answer:
-            return _told(_EMPTY, "empty answer")
-        return self._finish(answer) if self._num_commands else _told(_NO_TOOL, "answer before a command")
+        step = self._episode.step(text)
+        if step.done:
+            self._end_episode()
+        return step
 
     def close(self) -> None:
         """See `Environment`."""
         self._end_episode()
         self._scorer.close()
 
-    def _run(self, command: str) -> Step:
-        assert self._shell is not None
-        result = self._shell.run(command)
-        self._num_commands += 1
-        message = Message("user", f"Observation from bash:\n{result.observation}")
-        info = {"valid": True, "exit_code": result.exit_code, "timed_out": result.timed_out}
-        return Step((message,), info=info)
-
-    def _finish(self, answer: str) -> Step:
-        verdict = self._scorer.score(self._expected, answer)
-        self._end_episode()
-        info = {"valid": True, "answer": answer, "commands": self._num_commands, **asdict(verdict)}
-        return Step(reward=float(verdict.is_correct), done=True, info=info)
+    def _scored(self, expected: str, answer: str) -> tuple[float, Mapping[str, Any]]:
+        verdict = self._scorer.score(expected, answer)
+        return float(verdict.is_correct), asdict(verdict)
 
     def _end_episode(self) -> None:
-        shell, self._shell = self._shell, None
-        if shell is not None:
-            shell.close()
-
-
-def _told(problem: str, kind: str) -> Step:
-    return Step((Message("user", f"Observation from format_check:\n{problem}"),), info={"valid": False, "why": kind})
+        episode, self._episode = self._episode, None
+        if episode is not None:
+            episode.end()

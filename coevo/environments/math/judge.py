@@ -34,7 +34,7 @@ def main() -> None:
         request = json.loads(line)
         try:
             result = equal(request["expected"], request["given"])
-        except (MemoryError, RecursionError):
+        except Exception:  # what the parsers raise over the text of a model is bounded by nothing
             result = False
         print(json.dumps({"equal": result}), flush=True)  # noqa: T201 - the protocol
 

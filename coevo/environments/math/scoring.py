@@ -1,6 +1,7 @@
 """Whether an answer is right: exactly where that is certain, by math-verify where it can read both, else by text.
 
-To math-verify a formula is worth its value: a sum that is written down and not carried out is as right as its result.
+To math-verify a formula is worth its value, and a chain or a list that of any of its parts. So where the right answer
+is a plain number, another one has to be one number as well (`plain_number`) before it is compared.
 """
 
 import contextlib
@@ -12,29 +13,24 @@ import subprocess
 import sys
 import time
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
-from fractions import Fraction
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, Literal
 
+from coevo.environments.math.plain_number import exact_value, plain_number
 from coevo.errors import EnvironmentFault, ExtraMissingError
 
-Method = Literal["exact", "math-verify", "text", "given up"]
-"""How a verdict was found: the same text, or two plain numbers; by math-verify; by text where it cannot read one of the
-two; not at all, because the answer takes more time or memory to compare than it may, which counts as wrong."""
+Method = Literal["exact", "no number", "math-verify", "text", "given up"]
+"""How a verdict was found: the same text, or two plain numbers; by its form, where a plain number is asked for and this
+is not one; by math-verify; by text where it cannot read one of the two; not at all, because the answer takes more time
+or memory to compare than it may, which counts as wrong."""
 
 _JUDGE = Path(__file__).with_name("judge.py")
 _START_S = 60.0
-_MEMORY_BYTES = 4 << 30
+_MEMORY_BYTES = 1 << 30
 _TRIES = 2
 _LONGEST = 2_000
 """Characters of an answer; a longer one is wrong."""
-_NUMBER = re.compile(
-    r"(?P<sign>[+-]?)(?:(?P<above>\d+)(?:/(?P<below>\d+))?|(?P<decimal>\d*\.\d+)"
-    r"|\\[dt]?frac\{(?P<over>\d+)\}\{(?P<under>\d+)\})",
-    re.ASCII,
-)
-"""An integer, a fraction a/b or \\frac{a}{b}, or a decimal."""
 _TOLERANCE = Decimal("1e-8")
 _ROUGHLY = str.maketrans("", "", "{}, \t\n$")
 
@@ -67,6 +63,12 @@ class Scorer:
         """
         if len(given) > _LONGEST:
             return Verdict(False, "text")
+        wanted = plain_number(expected, with_unit=False)
+        if wanted is not None and expected.strip() != given.strip():
+            number = plain_number(given)
+            if number is None:
+                return Verdict(False, "no number")
+            expected, given = wanted, number
         certain = _certain(expected, given)
         if certain is not None:
             return Verdict(certain, "exact")
@@ -101,7 +103,7 @@ class Scorer:
             except TimeoutError:
                 self.close()
                 raise
-            except (OSError, EOFError):
+            except (OSError, EOFError, ValueError):
                 self.close()
             else:
                 return equal
@@ -113,7 +115,8 @@ def same_text(expected: str, given: str) -> bool:
     first, second = (text.translate(_ROUGHLY).rstrip(".").lower() for text in (expected, given))
     if first == second:
         return bool(first)
-    with contextlib.suppress(InvalidOperation):
+    # What is no decimal, or whose difference is none that there is.
+    with contextlib.suppress(ArithmeticError, ValueError):
         numbers = Decimal(first), Decimal(second)
         return all(number.is_finite() for number in numbers) and abs(numbers[0] - numbers[1]) <= _TOLERANCE
     return False
@@ -127,23 +130,12 @@ def _certain(expected: str, given: str) -> bool | None:
     expected, given = expected.strip(), given.strip()
     if expected == given:
         return bool(expected)
-    numbers = _number(expected), _number(given)
+    numbers = exact_value(expected), exact_value(given)
     if None in numbers:
         return None
     if numbers[0] == numbers[1]:
         return True
     return None if "." in expected + given else False
-
-
-def _number(text: str) -> Fraction | None:
-    found = _NUMBER.fullmatch(text)
-    if found is None:
-        return None
-    parts = found.groupdict()
-    # Of text, because a decimal is exact only so.
-    above, below = parts["above"] or parts["over"] or parts["decimal"], parts["below"] or parts["under"] or "1"
-    denominator = int(below)
-    return Fraction(parts["sign"] + above) / denominator if denominator else None
 
 
 def _is_balanced(text: str) -> bool:
@@ -196,6 +188,7 @@ def _line(judge: "subprocess.Popen[bytes]", seconds: float) -> dict[str, Any]:
     Raises:
         EOFError: If it ends instead.
         TimeoutError: If it takes too long.
+        ValueError: If it is no JSON.
     """
     assert judge.stdout is not None
     poll = select.poll()

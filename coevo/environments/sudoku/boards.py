@@ -24,6 +24,7 @@ from coevo.sudoku_boards import (
     without,
 )
 
+SPLITS: tuple[str, ...] = SHARES[:3]
 MOST_BLANKS = 45
 """Beyond it boards with one solution become hard to find by blanking cells at random."""
 
@@ -112,8 +113,8 @@ def check_options(split: str, blanks: int, size: int) -> None:
     Raises:
         ConfigError: If there is no such split, or the number of blanks or the size is out of range.
     """
-    if split not in SHARES[:3]:
-        raise ConfigError(f"expected a split of {', '.join(SHARES[:3])}, got {split!r}")
+    if split not in SPLITS:
+        raise ConfigError(f"expected a split of {', '.join(SPLITS)}, got {split!r}")
     if not 1 <= blanks <= MOST_BLANKS:
         raise ConfigError(f"expected 1 to {MOST_BLANKS} blanks, got {blanks}; set --option blanks=5")
     if not 1 <= size <= 10_000:

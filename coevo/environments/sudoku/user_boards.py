@@ -6,11 +6,13 @@ asked for are passed over.
 """
 
 import json
+from collections.abc import Mapping
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 from coevo.content import read_text
-from coevo.environments.sudoku.boards import board_task, check_options
+from coevo.environments.sudoku.boards import SPLITS, board_task, check_options
 from coevo.errors import ConfigError, ContentError
 from coevo.interfaces import Task
 from coevo.sudoku_boards import Board, from_compact, solutions
@@ -21,25 +23,25 @@ def user_tasks(folder: Path, split: str, blanks: int, size: int) -> list[Task]:
 
     Raises:
         ConfigError: If there is no such folder or file, or an option is out of range.
-        ContentError: If a line is no board, a board has no solution, there are too few boards, or one stands both in
-            train and in another split.
+        ContentError: If a line is no board, a board has no solution, there are too few boards, or two splits of the
+            folder share a board or the solution of one.
     """
     check_options(split, blanks, size)
     if not (folder / f"{split}.jsonl").is_file():
         raise ConfigError(f"expected data= empty, 'published' or a folder with {split}.jsonl, got {str(folder)!r}")
-    found = _boards(folder / f"{split}.jsonl", blanks)
+    boards = {name: _boards(file, blanks) for name in SPLITS if (file := folder / f"{name}.jsonl").is_file()}
+    found = boards[split]
     if len(found) < size:
         raise ContentError(
             f"{folder / split}.jsonl: expected {size} boards with {blanks} blanks, got {len(found)}; set --option size="
         )
-    if split != "train" and (folder / "train.jsonl").is_file():
-        _refuse_shared(folder, split, found, _boards(folder / "train.jsonl", blanks))
-    return [board_task(name, board, solutions(board, 1)[0]) for name, board in list(found.items())[:size]]
+    _refuse_shared(folder, boards)
+    return [board_task(name, *board) for name, board in list(found.items())[:size]]
 
 
-def _boards(file: Path, blanks: int) -> dict[str, Board]:
-    """Name -> board, in file order."""
-    found: dict[str, Board] = {}
+def _boards(file: Path, blanks: int) -> dict[str, tuple[Board, Board]]:
+    """Name -> board and its solution, the first one where it has several; in file order."""
+    found: dict[str, tuple[Board, Board]] = {}
     for number, line in enumerate(read_text(file).splitlines(), 1):
         if not line.strip():
             continue
@@ -48,9 +50,10 @@ def _boards(file: Path, blanks: int) -> dict[str, Board]:
             continue
         if name in found:
             raise ContentError(f"{file}, line {number}: expected different ids, got {name!r} a second time")
-        if not solutions(board, 1):
+        solved = solutions(board, 1)
+        if not solved:
             raise ContentError(f"{file}, line {number}: expected a board that can be solved, this one cannot")
-        found[name] = board
+        found[name] = board, solved[0]
     return found
 
 
@@ -72,9 +75,13 @@ def _flat(puzzle: Any) -> str:
     return "".join(str(number) if number in range(10) else "?" for number in numbers)
 
 
-def _refuse_shared(folder: Path, split: str, found: dict[str, Board], trained: dict[str, Board]) -> None:
-    shared = set(found.values()) & set(trained.values())
-    if shared:
-        raise ContentError(
-            f"{folder}: expected {split}.jsonl and train.jsonl to differ, {len(shared)} boards are in both"
-        )
+def _refuse_shared(folder: Path, boards: Mapping[str, Mapping[str, tuple[Board, Board]]]) -> None:
+    """Whatever split is asked for, all that there are have to differ: val chooses, and the rest is only reported."""
+    for first, second in combinations(boards, 2):
+        known = {board for pair in boards[first].values() for board in pair}
+        shared = [name for name, pair in boards[second].items() if known.intersection(pair)]
+        if shared:
+            raise ContentError(
+                f"{folder}: expected {first}.jsonl and {second}.jsonl to have different boards and solutions, "
+                f"{len(shared)} of {second} are in both, e.g. {shared[0]!r}"
+            )

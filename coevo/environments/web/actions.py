@@ -4,7 +4,8 @@
     press(Enter)         scroll(down)         answer("the answer")       stop
 
 and, where a task has more than one page, `back` and `forward`. Numbers are those in brackets on the page. What an
-agent says before the last line is its own business, as are a code fence or the word `Action:` around the line.
+agent says before the last line is its own business, as are a code fence or the word `Action:` around the line, and what
+it thinks on that line before `</think>`.
 
 Close to what WebArena-Lite's agents may do (click, type, search, hover, scroll, press, select, back, forward, exit).
 """
@@ -13,6 +14,8 @@ import json
 import re
 from dataclasses import dataclass
 from typing import Literal
+
+from coevo.environments.texts import encodable
 
 Verb = Literal["click", "hover", "type", "select", "press", "scroll", "answer", "stop", "back", "forward"]
 
@@ -30,7 +33,7 @@ FORMS = (
 _WITH_TEXT = ("type", "select")
 _LINE = re.compile(r"(?:action\s*:\s*)?([a-z]+)\s*(?:\((.*)\))?\s*;?", re.IGNORECASE)
 _ARGUMENT = re.compile(r"""\s*("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|\[?\w+\]?)\s*(,|$)""")
-_THOUGHT = re.compile(r".*</think>", re.DOTALL)
+_END_OF_THOUGHTS = "</think>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +63,20 @@ class Action:
 
 
 def read_action(text: str) -> Action | str:
-    """The action that the last line of an answer asks for, or what is wrong with it, in one sentence."""
-    lines = [line.strip().strip("`").strip() for line in _THOUGHT.sub("", text[-20_000:]).split("\n")]
+    """The action that the last line of an answer asks for, or what is wrong with it, in one sentence.
+
+    The text of an action is `encodable`.
+    """
+    lines = [line.strip().strip("`").strip() for line in encodable(text[-20_000:]).split("\n")]
     last = next((line for line in reversed(lines) if line), "")
-    found = _LINE.fullmatch(last)
+    # A tag inside the text of an action ends no thoughts: the longest end of the line that is an action counts.
+    while isinstance(read := _read_line(last), str) and _END_OF_THOUGHTS in last:
+        last = last.partition(_END_OF_THOUGHTS)[2].strip().strip("`").strip()
+    return read
+
+
+def _read_line(line: str) -> Action | str:
+    found = _LINE.fullmatch(line)
     if found is None:
         return f"The last line is no action. It has to be one of {FORMS}."
     arguments = _arguments(found[2] or "")
@@ -92,7 +105,8 @@ def _unquoted(argument: str) -> str:
     if argument[0] == "'":
         inner = re.sub(r'\\\'|(?<!\\)"', lambda found: "'" if found[0] == "\\'" else '\\"', inner)
     try:
-        return str(json.loads(f'"{inner}"', strict=False))
+        # The text could be encoded before, but JSON may spell out what cannot.
+        return encodable(str(json.loads(f'"{inner}"', strict=False)))
     except json.JSONDecodeError:
         return inner
 

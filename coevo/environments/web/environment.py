@@ -1,4 +1,7 @@
-"""What an agent does on the web: pages of MiniWoB++, or the sites of WebArena-Lite; the option `data` says which."""
+"""What an agent does on the web: pages of MiniWoB++, or the sites of WebArena-Lite; the option `data` says which.
+
+Episodes are played many at a time. For tasks that change WebArena's sites there is the environment `webarena`.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,6 +9,7 @@ from typing import Any
 from coevo.environments.web.episodes import TURNS as PAGE_TURNS
 from coevo.environments.web.episodes import PageEpisodes
 from coevo.environments.web.pages import page_tasks
+from coevo.environments.web.prompting import check_options
 from coevo.errors import ConfigError
 from coevo.interfaces import Environment, Task
 
@@ -26,19 +30,17 @@ def tasks(split: str, *, data: str, pages: str, held_out: str, size: int, **_oth
     return page_tasks(split, pages, held_out, size)
 
 
-def open(*, data: str, turns: int, page_chars: int, reset_command: str, **_others: Any) -> Environment:  # noqa: A001
+def open(*, data: str, turns: int, page_chars: int, **_others: Any) -> Environment:  # noqa: A001
     """A new environment; its browser starts with the first episode.
 
     Raises:
         ConfigError: If an option is out of range, or the sites of WebArena-Lite are not known.
     """
-    if turns < 0 or page_chars < 200:
-        raise ConfigError(f"expected turns ≥ 0 and page_chars ≥ 200, got {turns} and {page_chars}")
+    check_options(turns, page_chars)
     if _is_lite(data):
-        from coevo.environments.web.webarena_lite import TURNS, LiteEpisodes, require_sites
+        from coevo.environments.web.webarena_lite import open_lite
 
-        require_sites()
-        return LiteEpisodes(turns=turns or TURNS, page_chars=page_chars, reset_command=reset_command)
+        return open_lite(turns, page_chars)
     return PageEpisodes(turns or PAGE_TURNS, page_chars)
 
 

@@ -1,7 +1,9 @@
 """Episodes on pages of MiniWoB++, in a browser that lives as long as the environment.
 
-The reward is the page's own without its loss over time: 1 where the page gives more than 0, else 0; what it gave is in
-`Step.info`. The page's time limit is off: turns are limited instead, and the page's clock stands still between them.
+The reward is 1 where the page gives full marks and else 0: what it gives without its loss over time ("raw", from -1 to
+1; some pages give a part for a part) is in `Step.info`. Pages that mark by nearness (bisect-angle, chase-circle,
+circle-center, draw-circle, draw-line, find-midpoint, right-angle) hardly ever give all of it. The page's time limit is
+off: turns are limited instead, and the page's clock stands still between them.
 """
 
 import json
@@ -20,6 +22,8 @@ from coevo.interfaces import Message, Step, Task
 TURNS = 10
 SETTLE_MS = 1000
 """What passes on the page's clock after each action: longer than the animations of the pages."""
+FULL_MARKS = 1 - 1e-6
+"""Pages that add up parts may miss 1 by the rounding of the sum."""
 NO_LIMIT_MS = 2**31 - 1
 """The longest timer that a page can have, 24 days."""
 
@@ -138,7 +142,7 @@ class PageEpisodes:
             info["problem"] = problem
         if is_cut:
             info["cut"] = "stuck" if self._story.is_stuck else "turns"
-        reward = float(done and state["raw"] > 0)
+        reward = float(done and state["raw"] >= FULL_MARKS)
         messages = () if done or is_cut else self._story.tell(self._seen)
         self._is_over = done or is_cut
         return Step(messages=messages, reward=reward, done=done, truncated=is_cut, info=info)

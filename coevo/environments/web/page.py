@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from coevo.environments.texts import encodable, encodable_json
 from coevo.environments.web.browser import Browser
 from coevo.errors import EnvironmentFault
 
@@ -64,7 +65,7 @@ class Page:
         self.ask("setDate", START_OF_TIME_MS)
 
     def evaluate(self, expression: str) -> Any:
-        """The value of a JavaScript expression, which has to be plain JSON.
+        """The value of a JavaScript expression, which has to be plain JSON; its texts are `encodable`.
 
         Raises:
             EnvironmentFault: Also if the expression throws.
@@ -74,7 +75,7 @@ class Page:
             thrown = answer["exceptionDetails"].get("exception", {})
             said = str(thrown.get("description") or thrown.get("value") or answer["exceptionDetails"]["text"])
             raise EnvironmentFault(f"the page's script failed: {said.splitlines()[0][:300]}")
-        return answer["result"].get("value")
+        return encodable_json(answer["result"].get("value"))
 
     def ask(self, function: str, *arguments: object) -> Any:
         """What a function of `page.js` returns."""
@@ -88,7 +89,7 @@ class Page:
         """What alerts and questions of the page have said since last asked; each was accepted at once."""
         said = [event for event in self._events() if event["method"] == "Page.javascriptDialogOpening"]
         self._browser.events.clear()
-        return [str(event["params"]["message"]) for event in said]
+        return [encodable(str(event["params"]["message"])) for event in said]
 
     def _run_clock(self, policy: str, milliseconds: int) -> None:
         self.call("Emulation.setVirtualTimePolicy", policy=policy, budget=milliseconds)

@@ -7,7 +7,9 @@ from pathlib import Path
 from string import Template
 
 from coevo.content import read_text
+from coevo.environments.texts import encodable
 from coevo.environments.web.actions import Action
+from coevo.errors import ConfigError
 from coevo.interfaces import Message
 
 TOLD_ACTIONS = 10
@@ -58,7 +60,17 @@ class Story:
         if self._lines:
             parts.append("Your actions so far:\n" + "\n".join(self._lines[-TOLD_ACTIONS:]))
         parts += [f"The page now:\n{page or '(empty)'}", "Your next action:"]
-        return Message("system", self._system), Message("user", "\n\n".join(parts))
+        return Message("system", self._system), Message("user", encodable("\n\n".join(parts)))
+
+
+def check_options(turns: int, page_chars: int) -> None:
+    """Refuse turns and page lengths that no episode can have.
+
+    Raises:
+        ConfigError: With what came.
+    """
+    if turns < 0 or page_chars < 200:
+        raise ConfigError(f"expected turns ≥ 0 and page_chars ≥ 200, got {turns} and {page_chars}")
 
 
 def _shortened(text: str) -> str:

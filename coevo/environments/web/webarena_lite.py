@@ -4,7 +4,8 @@ What is here: whether package and sites are there, the tasks, and an environment
 same action language as the pages of MiniWoB++. A browser with a clock of its own and sites that others may change give
 no promise that the same answers give the same messages.
 
-The sites are shared. Where tasks change them, play one episode at a time and give a `reset_command`.
+The sites are shared. Where tasks change them, episodes have to be played one at a time, with a `reset_command` between
+them: the environment `webarena` does that, by the `at_once = 1` of its limits.
 """
 
 import importlib
@@ -99,14 +100,25 @@ def make_gym(task: Task) -> Any:
     return gymnasium.make(task.data["id"], disable_env_checker=True, action_mapping=mapping)
 
 
+def open_lite(turns: int, page_chars: int, reset_command: str = "") -> "LiteEpisodes":
+    """A new environment, for the options of a folder; 0 turns are `TURNS`.
+
+    Raises:
+        ConfigError: If the package or the sites are not known.
+    """
+    require_sites()
+    return LiteEpisodes(turns=turns or TURNS, page_chars=page_chars, reset_command=reset_command)
+
+
 class LiteEpisodes:
     """See `coevo.interfaces.Environment`.
 
     Args:
         turns: Most turns of an episode; the last one is scored too.
         page_chars: Most characters of a page that are shown.
-        reset_command: A shell command that resets the sites, run before the episode that follows one in which
-            something was clicked, typed, chosen or pressed; empty for none.
+        reset_command: A shell command that resets the sites, run before the first episode, since nobody knows who
+            used them before (an object that failed and was replaced by this one, perhaps), and before each that
+            follows one in which something was clicked, typed, chosen or pressed; empty for none.
         make: What opens BrowserGym's environment for a task.
         view: What turns its observation into text.
     """
@@ -129,7 +141,7 @@ class LiteEpisodes:
         self._guard = JudgeGuard()
         self._story = Story("", "")
         self._is_over = True
-        self._may_have_changed_sites = False
+        self._may_have_changed_sites = True
 
     def reset(self, task: Task, seed: int) -> Sequence[Message]:
         """See `Environment`."""

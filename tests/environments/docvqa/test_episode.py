@@ -1,5 +1,6 @@
 """Whole episodes, with real tesseract in the real sandbox, and what an agent may say in them."""
 
+import json
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -8,12 +9,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from coevo.environments.docvqa import episode, tesseract
+from coevo.environments.docvqa import tesseract
 from coevo.environments.docvqa.anls import anls
 from coevo.environments.docvqa.dataset import local_tasks
 from coevo.environments.docvqa.environment import DocVqa, tasks
 from coevo.environments.docvqa.final_answer import final_answer
 from coevo.environments.loading import find_environment
+from coevo.environments.tools import react
 from coevo.environments.tools.actions import read_action, spoken
 from coevo.environments.tools.shell import ToolResult, find_bwrap
 from coevo.errors import ConfigError, EnvironmentFault, SandboxError
@@ -60,7 +62,7 @@ class FakeShell:
 @pytest.fixture
 def begin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], DocVqa]]:
     """Begins an episode of which one command has run, in a shell that only says so."""
-    monkeypatch.setattr(episode, "Shell", FakeShell)
+    monkeypatch.setattr(react, "Shell", FakeShell)
     page = tmp_path / "page.png"
     page.touch()
     environment = DocVqa()
@@ -206,12 +208,13 @@ def test_training_and_evaluation_have_one_rule(begin, text):
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.text())
+@given(st.text(st.characters()))
 def test_no_answer_raises(begin, text):
     """Whatever is said is answered, or ends the episode without a reward for nothing."""
     step = begin().step(text)
     assert bool(step.messages) != step.done
     assert not step.truncated
+    json.dumps(dict(step.info), ensure_ascii=False).encode()
 
 
 def test_a_page_that_has_gone_is_a_fault(environment, json_copy, rows):
@@ -246,6 +249,7 @@ def test_the_folder_keeps_the_contract():
     assert isinstance(loaded, EnvironmentModule)
     options = {option.name: option.default for option in folder.spec.options}
     assert isinstance(loaded.open(**options), Environment)
+    assert folder.spec.limits.step_s >= 100, "a shell that starts and a command with its slack"
     for split in folder.spec.splits:
         listed = loaded.tasks(split, **options)
         assert len(listed) == options[split]

@@ -10,7 +10,7 @@ from coevo.environments.loading import find_environment, read_options
 from coevo.environments.math import environment as math_environment
 from coevo.environments.math.environment import MathAgent, tasks
 from coevo.environments.tools.shell import Shell, ShellLimits, find_bwrap
-from coevo.errors import EnvironmentFault, SandboxError
+from coevo.errors import ConfigError, EnvironmentFault, SandboxError
 from coevo.interfaces import Environment, EnvironmentModule, Message, Task
 
 TASK = Task("t", {"question": "What is $6 \\cdot 7$?", "answer": "42"})
@@ -92,6 +92,23 @@ def test_an_answer_is_accepted_only_after_a_command(agent: MathAgent) -> None:
     assert agent.step(RIGHT).reward == 1.0
 
 
+def test_options_bound_what_an_episode_may_use() -> None:
+    """Memory and files are the user's to say; so little that nothing would start is refused."""
+    folder = find_environment("math")
+    module = folder.load()
+    agent = module.open(**read_options(folder.spec, {"memory_mb": "300", "disk_mb": "8"}))
+    try:
+        assert "there is room for 8 MB" in agent.reset(TASK, 0)[0].content
+        told = agent.step(command("head -c 20000000 /dev/zero > big; python3 -c 'len(bytes(400000000))'"))
+        assert "No space left" in told.messages[0].content
+        assert "MemoryError" in told.messages[0].content
+    finally:
+        agent.close()
+    for few in ({"memory_mb": "63"}, {"disk_mb": "0"}):
+        with pytest.raises(ConfigError, match="expected memory_mb ≥ 64 and disk_mb ≥ 1"):
+            module.open(**read_options(folder.spec, few))
+
+
 @pytest.mark.parametrize("said", ["", "   ", "hm", "\x00", "Action:", "Final answer:", "\ud800", "The answer is 42."])
 def test_anything_is_answered(said: str, agent: MathAgent) -> None:
     """Nothing raises; the agent is told what is missing."""
@@ -147,8 +164,10 @@ def test_a_command_that_takes_too_long_is_told() -> None:
 def test_a_dead_sandbox_is_a_fault(agent: MathAgent) -> None:
     """It is not scored."""
     agent.reset(TASK, 0)
-    assert isinstance(agent._shell, Shell)
-    agent._shell.close()
+    agent.step(command("true"))
+    assert agent._episode is not None
+    assert isinstance(agent._episode._shell, Shell)
+    agent._episode._shell.close()
     with pytest.raises(EnvironmentFault):
         agent.step(WORK)
 
@@ -173,6 +192,17 @@ def test_without_a_sandbox_nothing_begins(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(math_environment, "find_bwrap", fail)
     with pytest.raises(SandboxError, match="no bubblewrap"):
         math_environment.open()
+
+
+def test_an_answer_that_cannot_be_written_down_is_recorded(agent: MathAgent) -> None:
+    """Half of a surrogate pair in a command or an answer reaches neither a trace nor a prompt."""
+    agent.reset(TASK, 0)
+    told = agent.step('Action: {"name": "bash", "arguments": {"command": "echo \\\\ud800"}}')
+    told.messages[0].content.encode()
+    agent.step('Action: {"name": "bash", "arguments": {"command": "echo \\ud800"}}').messages[0].content.encode()
+    end = agent.step("Final answer: \\boxed{4\ud8002}")
+    json.dumps(dict(end.info), ensure_ascii=False).encode()
+    assert (end.reward, end.done) == (0.0, True)
 
 
 def test_generated_tasks_can_be_solved_in_the_sandbox() -> None:

@@ -6,7 +6,11 @@ import re
 from fractions import Fraction
 from math import comb, factorial
 
+import pytest
+
+from coevo.environments.math.plain_number import plain_number
 from coevo.environments.math.questions import generated
+from coevo.environments.math.scoring import Scorer
 
 
 def _numbers(text: str) -> list[int]:
@@ -78,3 +82,30 @@ def test_fractions_add_up() -> None:
         parts = _numbers(answer)
         assert Fraction(parts[0], parts[1] if len(parts) == 2 else 1) == value
         assert len(parts) == 1 or parts[1] == value.denominator
+
+
+def test_every_answer_is_a_plain_number() -> None:
+    """So that every one has to be given as a number."""
+    assert all(plain_number(answer, with_unit=False) for _, answer in generated(600))
+
+
+def test_the_formulas_of_a_question_never_earn() -> None:
+    """Neither alone, nor with what the question says to do to them: an answer to a question is none of its parts."""
+    pytest.importorskip("math_verify")
+    scorer, tried = Scorer(), 0
+    for question, answer in generated(600):
+        for formula in re.findall(r"\$([^$]+)\$", question):
+            last = re.findall(r"\d+", question)[-1]
+            for echo in (
+                formula,
+                f"{formula} \\bmod {last}",
+                f"{formula} mod {last}",
+                f"({formula})",
+                f"v = {formula}",
+            ):
+                # A name that is said to be a number, as $a_0 = 3$, is that number.
+                if plain_number(echo) is None:
+                    assert not scorer.score(answer, echo).is_correct, (question, echo)
+                    tried += 1
+    assert tried > 1000
+    assert scorer._judge is None

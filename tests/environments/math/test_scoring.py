@@ -3,10 +3,11 @@
 import signal
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from fractions import Fraction
 from os import kill
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from coevo.environments.math.scoring import Scorer, Verdict, same_text
@@ -41,15 +42,32 @@ def scorer() -> Iterator[Scorer]:
         ("1/0", "1/1", False, "math-verify"),
         (r"\frac{1}{3}", "0.333333333333", True, "math-verify"),
         (r"\frac{1}{3}", "0.334", False, "math-verify"),
-        ("1234", "1,234", True, "math-verify"),
+        ("1234", "1,234", True, "exact"),
+        ("1,234", "1234", True, "exact"),
+        ("0.5", "50%", True, "math-verify"),
+        ("50", r"50\%", True, "math-verify"),
+        ("5", r"5\text{ cm}", True, "math-verify"),
+        ("300000", r"3 \times 10^{5}", True, "math-verify"),
+        (r"\frac{7}{2}", r"3\frac{1}{2}", True, "math-verify"),
+        (r"\frac{7}{2}", "x = 3.5", True, "exact"),
+        ("3", "1=2=3", False, "no number"),
+        ("3", "3,3,3", False, "no number"),
+        ("3", r"\{3\}", False, "no number"),
+        ("3", "1+2", False, "no number"),
+        ("12", "1,2", False, "no number"),
+        ("12", "{1}{2}", False, "no number"),
+        ("(1,234)", "(1, 234)", True, "math-verify"),
+        ("3x", "x+x+x", True, "math-verify"),
         ("x^2+2x+1", "(x+1)^2", True, "math-verify"),
         (r"2\sqrt{2}", r"\sqrt{8}", True, "math-verify"),
-        ("7", "x=7", True, "math-verify"),
+        ("7", "x=7", True, "exact"),
+        ("2x", "y=2x", True, "math-verify"),
         ("(1, 2)", "(2, 1)", False, "math-verify"),
         (r"\{1,2\}", r"\{2,1\}", True, "math-verify"),
-        ("3", "", False, "text"),
-        ("3", "3}+{0", False, "text"),
-        ("3", "{{{", False, "text"),
+        ("3", "", False, "no number"),
+        ("3", "3}+{0", False, "no number"),
+        ("x", "x}+{0", False, "text"),
+        ("x", "{{{", False, "text"),
         ("3", "3" * 3000, False, "text"),
     ],
 )
@@ -68,6 +86,79 @@ def test_integers_need_no_process(first: int, second: int) -> None:
 def test_a_text_is_itself(text: str) -> None:
     """Unless there is nothing in it."""
     assert same_text(text, text) == bool(text.translate(str.maketrans("", "", "{}, \t\n$")).rstrip("."))
+
+
+FRAGMENTS = [
+    *(
+        "{",
+        "}",
+        "\\",
+        "\\frac",
+        "\\frac{",
+        "\\sqrt",
+        "\\boxed{",
+        "\\text{",
+        "^",
+        "_",
+        "=",
+        ",",
+        ".",
+        "-",
+        "+",
+        "/",
+        "%",
+        "e",
+    ),
+    *(
+        "1",
+        "9" * 29,
+        "e999971",
+        "e-999999999999999999999",
+        "inf",
+        "nan",
+        "sNaN123",
+        "1_000",
+        "٣",
+        "½",
+        "²",
+        "x",
+        "!",
+        " or ",
+    ),
+    *("\0", "\n", "\ud800", "\udfff\ud800", "\u202e", "$", "∞", "\\begin{pmatrix}", "&", "\\infty", "[", "(", "'"),
+]
+HOSTILE = st.lists(st.sampled_from(FRAGMENTS), max_size=8).map("".join) | st.text(st.characters(), max_size=30)
+
+
+@given(st.sampled_from(["5", "0.5", r"\frac{1}{3}", "x+1", "(1,2)", "text", "1e5"]) | HOSTILE, HOSTILE)
+@example("5", "{" + "9" * 29 + "e999971")
+@example("{1e999999", "9" * 29 + "e999971}")
+@settings(max_examples=150)
+def test_whatever_is_answered_it_is_right_or_wrong(scorer: Scorer, expected: str, given: str) -> None:
+    """No text raises, as an expected answer or a given one: an agent cannot talk its task out of the average."""
+    verdict = scorer.score(expected, given)
+    assert verdict.is_correct in (True, False)
+    assert isinstance(same_text(expected, given), bool)
+
+
+@given(st.from_regex(r"[+-]?\{?[0-9]{1,40}\.?[0-9]{0,9}(e[+-]?[0-9]{1,20})?\}?", fullmatch=True), st.floats())
+def test_texts_of_any_size_are_compared(text: str, number: float) -> None:
+    """Exponents that no decimal can have, and differences that none can hold, are no match."""
+    assert same_text(text, repr(number)) in (True, False)
+    assert same_text(text, "5e999999") in (True, False)
+
+
+TERMS = st.lists(st.fractions(0, 50, max_denominator=40), min_size=2, max_size=4)
+
+
+@given(TERMS, st.sampled_from([" + ", " - ", r" \cdot "]))
+def test_the_formula_of_a_number_never_earns(terms: list[Fraction], joint: str) -> None:
+    """To write down what is to be computed is not to compute it; told without asking math-verify."""
+    value = terms[0]
+    for term in terms[1:]:
+        value = value + term if joint == " + " else value - term if joint == " - " else value * term
+    formula = joint.join(f"\\frac{{{term.numerator}}}{{{term.denominator}}}" for term in terms)
+    assert Scorer().score(str(value), formula) == Verdict(False, "no number")
 
 
 def test_decimals_by_text() -> None:
@@ -93,7 +184,7 @@ def test_an_answer_that_takes_for_ever_is_wrong(scorer: Scorer, monkeypatch: pyt
     assert scorer.score("x+1", "1+x").is_correct
     with monkeypatch.context() as patch:
         patch.setattr(scorer, "_wall_s", 1.0)
-        assert scorer.score("5", "9^{9^{9^{9}}}") == Verdict(False, "given up")
+        assert scorer.score(r"\sqrt{2}", "9^{9^{9^{9}}}") == Verdict(False, "given up")
     assert scorer._judge is None
 
 

@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Callable
+from itertools import combinations
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from coevo.environments.sudoku.environment import tasks
 from coevo.environments.sudoku.published import published_rows, published_text
 from coevo.errors import ConfigError, ContentError
 from coevo.interfaces import Task
-from coevo.sudoku_boards import from_compact, share_of, solutions
+from coevo.sudoku_boards import compact, from_compact, share_of, solutions, without
 
 SPLITS = ("train", "val", "test")
 DIGESTS = {
@@ -162,6 +163,30 @@ def test_boards_of_the_user_are_checked(tmp_path: Path, random_task: Callable[[i
     write(tmp_path, "train", [{"puzzle": good}])
     with pytest.raises(ContentError, match="expected 2 boards with 5 blanks, got 1"):
         tasks("train", data=str(tmp_path), size=2)
-    write(tmp_path, "val", [{"puzzle": good}])
-    with pytest.raises(ContentError, match=r"expected val\.jsonl and train\.jsonl to differ, 1 boards"):
-        tasks("val", data=str(tmp_path), size=1)
+
+
+@pytest.mark.parametrize("asked", SPLITS)
+@pytest.mark.parametrize("pair", list(combinations(SPLITS, 2)), ids="-".join)
+@pytest.mark.parametrize("kind", ["board", "solution"])
+def test_splits_of_the_user_share_no_board(
+    tmp_path: Path, random_task: Callable[[int, int], Task], asked: str, pair: tuple[str, str], kind: str
+) -> None:
+    """Any two that do are refused, whichever split is asked for: by puzzle, and by solution under other blanks."""
+    own = {split: random_task(seed, 5).data for seed, split in enumerate(SPLITS)}
+    common = from_compact(own[pair[0]]["solution"])
+    other = from_compact(own[pair[0]]["puzzle"]) if kind == "board" else without(common, (0, 20, 40, 60, 80))
+    for split in SPLITS:
+        rows: list[dict | str] = [{"puzzle": own[split]["puzzle"]}]
+        write(tmp_path, split, [*rows, {"id": "again", "puzzle": compact(other)}] if split == pair[1] else rows)
+    message = rf"expected {pair[0]}\.jsonl and {pair[1]}\.jsonl to have different .* 1 of {pair[1]} .* 'again'"
+    with pytest.raises(ContentError, match=message):
+        tasks(asked, data=str(tmp_path), size=1)
+
+
+def test_splits_of_the_user_that_differ_are_read(tmp_path: Path, random_task: Callable[[int, int], Task]) -> None:
+    """Each of them, and a folder need not have all three."""
+    for seed, split in enumerate(SPLITS):
+        write(tmp_path, split, [{"puzzle": random_task(seed, 5).data["puzzle"]}])
+    assert len({tasks(split, data=str(tmp_path), size=1)[0].data["solution"] for split in SPLITS}) == 3
+    (tmp_path / "test.jsonl").unlink()
+    assert len(tasks("val", data=str(tmp_path), size=1)) == 1

@@ -22,7 +22,27 @@ def test_what_is_written_in_due_form_is_read(command: str, before: str) -> None:
     assert (found.command, found.problem) == (command, "")
 
 
-@given(st.text(max_size=200))
+SPELT = st.lists(
+    st.sampled_from(["\\ud800", "\\udfff", "\\\\ud800", "\ud800", "\\u0000", "\\", '"', "a", "é", "}"]), max_size=6
+).map("".join)
+"""Text in which JSON, or the text itself, holds half of a surrogate pair."""
+
+
+@given(SPELT)
+def test_what_is_run_or_answered_can_be_encoded(text: str) -> None:
+    """However an agent spells half of a surrogate pair, none gets through."""
+    spoken(text).encode()
+    for attempt in (
+        f'Action: {{"name": "bash", "arguments": {{"command": "x{text}"}}}}',
+        f'Action: {{"name": "bash", "arguments": "x{text}"}}',
+        f'Action: {{"name": "{text}", "arguments": {{"command": "x"}}}}',
+    ):
+        found = read_action(spoken(attempt))
+        assert found is not None
+        assert (found.command + found.problem).encode()
+
+
+@given(st.text(st.characters(), max_size=200))
 def test_nothing_raises(text: str) -> None:
     """Whatever an agent says, there is an action that can be run, one with a problem, or none."""
     for attempt in (text, f"Action:{text}", f'Action: {{"name": "bash", "arguments": {{"command": "{text}'):

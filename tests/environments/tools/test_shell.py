@@ -13,9 +13,10 @@ from pathlib import Path
 
 import pytest
 
+from coevo.environments.loading import find_environment
 from coevo.environments.tools import shell as shell_module
-from coevo.environments.tools.shell import Shell, ShellLimits, ToolResult, find_bwrap
-from coevo.errors import EnvironmentFault, SandboxError
+from coevo.environments.tools.shell import Shell, ShellLimits, ToolResult, find_bwrap, limits_of
+from coevo.errors import ConfigError, EnvironmentFault, SandboxError
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -46,6 +47,32 @@ def test_workspaces_are_private(shell: Shell, small: ShellLimits) -> None:
         assert other.run("ls /workspace /tmp | grep mine").exit_code == 1
     finally:
         other.close()
+
+
+@pytest.mark.parametrize("name", ["math", "docvqa"])
+def test_the_episodes_that_may_be_open_fit_a_machine(name: str) -> None:
+    """By default all of them together have less than 96 GB; the options say the same as the limits do."""
+    spec = find_environment(name).spec
+    defaults = {option.name: option.default for option in spec.options}
+    limits = limits_of(int(defaults["memory_mb"]), int(defaults["disk_mb"]))
+    assert limits == ShellLimits()
+    assert spec.limits.at_once * (limits.memory_bytes + 1.5 * limits.disk_bytes) < 96e9
+
+
+@pytest.mark.parametrize("few", [(63, 256), (1024, 0), (-1, -1)])
+def test_limits_with_which_nothing_starts_are_refused(few: tuple[int, int]) -> None:
+    """One line says what came."""
+    with pytest.raises(ConfigError, match=f"got {few[0]} and {few[1]}"):
+        limits_of(*few)
+
+
+def test_a_command_runs_under_the_least_limits() -> None:
+    """Bash and Python start in what the options may be set to."""
+    shell = Shell(limits_of(64, 1))
+    try:
+        assert shell.run("python3 -c 'print(1 + 1)'").output == "2\n"
+    finally:
+        shell.close()
 
 
 def test_python_runs_with_its_packages(shell: Shell) -> None:

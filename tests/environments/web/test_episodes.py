@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from coevo.environments.loading import find_environment
 from coevo.environments.web.episodes import TURNS, PageEpisodes
 from coevo.environments.web.pages import page_tasks
 from coevo.environments.web.prompting import STUCK_AFTER
@@ -58,6 +59,13 @@ def log_in(goal, page):
     return f"type({fields[left[0]]}, {json.dumps(words[left[0]])})" if left else click(page, "button")
 
 
+def twice(goal, page):
+    """Fills both fields with the one word, then presses the button."""
+    word, fields = re.search(r'"(.*?)"', goal)[1], numbered(page, "input")
+    filled = page.count(f'value="{word}"')
+    return f'type({fields[filled]}, "{word}")' if filled < len(fields) else click(page, "button")
+
+
 def choose(goal, page):
     """Chooses the named option, then submits."""
     wanted = re.search(r"Select (.*) from the list", goal)[1]
@@ -82,6 +90,8 @@ AGENTS = {
     "click-checkboxes": tick,
     "enter-text": enter_text,
     "login-user": log_in,
+    "enter-password": twice,
+    "click-test-2": lambda goal, page: click(page, 'button "ONE"'),
     "choose-list": choose,
 }
 
@@ -102,7 +112,7 @@ def test_a_scripted_agent_does_the_task(episodes, page):
     assert [step.reward for step in steps] == [0.0] * (len(steps) - 1) + [1.0]
     assert steps[-1].done
     assert not steps[-1].truncated
-    assert steps[-1].info["raw"] > 0
+    assert steps[-1].info["raw"] == 1
     assert steps[-1].messages == ()
     assert all(step.info["valid"] for step in steps)
 
@@ -116,6 +126,40 @@ def test_a_wrong_button_earns_nothing(episodes):
     """A page that is done wrongly ends the episode with 0, and the trace keeps what the page gave."""
     steps = play(episodes, task("click-test-2"), lambda goal, page: click(page, 'button "TWO"'))
     assert (steps[-1].reward, steps[-1].done, steps[-1].info["raw"]) == (0.0, True, -1)
+
+
+@pytest.mark.parametrize("number", range(4))
+def test_a_part_of_the_task_earns_nothing(episodes, number):
+    """Where a page pays for parts, all of them are a 1 and fewer are a 0; what the page gave is in the trace."""
+    played = task("click-checkboxes", number=number)
+    right = play(episodes, played, tick)
+    assert (right[-1].reward, right[-1].info["raw"]) == (1.0, 1)
+    clicks = len(right) - 2
+    left = iter(range(clicks))
+    steps = play(
+        episodes, played, lambda goal, page: click(page, "button") if next(left, None) is None else tick(goal, page)
+    )
+    assert [step.reward for step in steps] == [0.0] * len(steps)
+    assert steps[-1].done
+    assert steps[-1].info["raw"] < 1
+
+
+@pytest.mark.parametrize("left_out", [0, 1])
+def test_marks_that_add_up_to_one_are_full_marks(episodes, left_out):
+    """A page that adds up a third for each of three numbers pays for all three, and not for two."""
+    _, page = shown(episodes.reset(task("odd-or-even"), 0))
+    rows = re.findall(r'\[(\d+)\] button "Odd"\n\[\d+\] div "(-?\d+)"\n\[(\d+)\] button "Even"', page)
+    for odd, number, even in rows[left_out:]:
+        assert not episodes.step(f"click({odd if int(number) % 2 else even})").done
+    end = episodes.step(click(page, 'button "Submit"'))
+    assert (end.done, end.reward) == (True, 0.0 if left_out else 1.0)
+    assert end.info["raw"] == pytest.approx(1 - 2 / 3 * left_out)
+
+
+def test_every_page_of_the_default_split_can_earn_one():
+    """Scripted agents above do each of them."""
+    options = {option.name: option.default for option in find_environment("web").spec.options}
+    assert set(options["pages"].split(",")) <= set(AGENTS)
 
 
 def test_the_same_seed_gives_the_same_page(episodes, chromium):
@@ -155,12 +199,19 @@ def test_turns_end_an_episode(episodes):
         episodes.step("stop")
 
 
-@pytest.mark.parametrize("answer", ["", "I do not know", "click(999)", "click(1, 2)", "x" * 10_000_000, "\0\ud800"])
+@pytest.mark.parametrize(
+    "answer",
+    [
+        *("", "I do not know", "click(999)", "click(1, 2)", "x" * 10_000_000, "\0\ud800"),
+        *('select(1, "\\ud800")', 'select(999, "\\udfff\ud800")', 'type(999, "\\ud83d")'),
+    ],
+)
 def test_answers_without_effect_are_answered_and_end_the_episode(episodes, answer):
     """What cannot be read or done costs a turn and is answered; the same again and again cuts the episode off."""
     _, before = shown(episodes.reset(task("click-test-2"), 0))
     steps = [episodes.step(answer) for _ in range(STUCK_AFTER)]
     assert not any(step.info["valid"] for step in steps)
+    assert all(json.dumps([dict(s.info), *(m.content for m in s.messages)], ensure_ascii=False).encode() for s in steps)
     assert steps[0].info["problem"] in steps[0].messages[-1].content
     assert shown(steps[0].messages)[1] == before
     assert [step.truncated for step in steps] == [False] * (STUCK_AFTER - 1) + [True]
@@ -187,6 +238,19 @@ def test_an_alert_is_told(episodes):
     episodes._page.evaluate("addEventListener('click', () => alert('Stop \"it\"'), { once: true }); 0")
     step = episodes.step("click(2)")
     assert 'The page said: "Stop \\"it\\"".' in step.messages[-1].content
+
+
+def test_what_a_page_says_can_be_encoded(episodes):
+    """Half of a surrogate pair that a page shows, says or is given reaches neither prompt nor trace."""
+    messages = episodes.reset(task("enter-text"), 0)
+    field = numbered(shown(messages)[1], "input")[0]
+    episodes._page.evaluate("document.title = '\\ud800'; document.querySelector('#query').append('\\ud800'); 0")
+    episodes._page.evaluate("document.body.append('\\udfff half'); 0")
+    episodes._page.evaluate("addEventListener('click', () => alert('\\ud83d'), { once: true }); 0")
+    for answer in ("click(1)", f'type({field}, "\\ud800x")', "scroll(down)"):
+        step = episodes.step(answer)
+        assert json.dumps([dict(step.info), *(m.content for m in step.messages)], ensure_ascii=False).encode()
+    assert "half" in step.messages[-1].content
 
 
 def test_a_page_that_is_left_ends_the_episode(episodes):

@@ -1,10 +1,12 @@
 """WebArena-Lite around a stand-in for BrowserGym: no site is hosted here."""
 
+import json
 import math
 import types
 
 import pytest
 
+from coevo.environments.loading import find_environment, read_options
 from coevo.environments.web import webarena_lite
 from coevo.environments.web.actions import Action
 from coevo.environments.web.webarena_lite import (
@@ -210,24 +212,37 @@ def test_sites_are_reset_after_what_may_have_changed_them(opened, tmp_path, acti
     episodes, _ = opened(reset_command=f"echo reset >> '{log}'")
     episodes.reset(TASK, 0)
     episodes.step(action)
-    assert not log.exists()
+    assert log.read_text().count("reset") == 1
     episodes.reset(TASK, 0)
     episodes.reset(TASK, 0)
-    assert (log.read_text() if log.exists() else "").count("reset") == resets
+    assert log.read_text().count("reset") == 1 + resets
+
+
+@pytest.mark.parametrize("action", ["click(1)", "hover(1)"])
+def test_an_object_that_takes_anothers_place_resets_the_sites(opened, tmp_path, action):
+    """One that failed is closed and replaced: what it did to the sites is not known to the next, which resets them."""
+    log = tmp_path / "log"
+    first, gym = opened(reset_command=f"echo reset >> '{log}'")
+    first.reset(TASK, 0)
+    gym.step = lambda code: (_ for _ in ()).throw(TimeoutError("no shop"))
+    with pytest.raises(EnvironmentFault):
+        first.step(action)
+    first.close()
+    second, _ = opened(reset_command=f"echo reset >> '{log}'")
+    second.reset(TASK, 0)
+    assert log.read_text().count("reset") == 2
+    plain, _ = opened()
+    plain.reset(TASK, 0)
 
 
 def test_sites_that_cannot_be_reset_are_a_fault(opened, monkeypatch):
     """A command that fails or does not end is a fault, and stays due."""
     episodes, _ = opened(reset_command="echo no such host >&2; exit 7")
-    episodes.reset(TASK, 0)
-    episodes.step("click(1)")
     for _ in range(2):
         with pytest.raises(EnvironmentFault, match="failed with status 7: no such host"):
             episodes.reset(TASK, 0)
     monkeypatch.setattr(webarena_lite, "RESET_S", 0.1)
     slow, _ = opened(reset_command="sleep 30 & wait")
-    slow.reset(TASK, 0)
-    slow.step("click(1)")
     with pytest.raises(EnvironmentFault, match="did not end"):
         slow.reset(TASK, 0)
 
@@ -249,6 +264,38 @@ def test_sites_that_cannot_be_reset_are_a_fault(opened, monkeypatch):
 def test_actions_in_browsergyms_language(action, code):
     """Every action has its counterpart, texts being literals."""
     assert as_code(action) == code
+
+
+def test_one_environment_plays_one_episode_at_a_time(monkeypatch, package):
+    """The folder webarena says so in its limits, and its options are those of the episodes."""
+    folder = find_environment("webarena")
+    assert folder.spec.limits.at_once == 1
+    assert folder.spec.limits.step_s > webarena_lite.RESET_S
+    assert "reset_command" not in {option.name for option in find_environment("web").spec.options}
+    module, given = folder.load(), read_options(folder.spec, {"turns": "3", "reset_command": "exit 5"})
+    assert module.tasks("test", **given) == lite_tasks("test")
+    monkeypatch.setattr(webarena_lite, "require_sites", lambda: None)
+    episodes = module.open(**given)
+    assert isinstance(episodes, LiteEpisodes)
+    with pytest.raises(EnvironmentFault, match="status 5"):
+        episodes.reset(TASK, 0)
+    with pytest.raises(ConfigError, match="page_chars ≥ 200"):
+        module.open(**given | {"page_chars": 3})
+
+
+def test_what_the_sites_say_can_be_encoded(opened):
+    """Half of a surrogate pair on a page reaches neither prompt nor trace."""
+    episodes, gym = opened()
+    gym._observation = lambda error: {
+        "goal": "\ud800",
+        "url": "\udfff",
+        "text": "\ud83d",
+        "last_action_error": "\ud800",
+    }
+    messages = episodes.reset(TASK, 0)
+    step = episodes.step('select(1, "\\ud800")')
+    assert [m.content.encode() for m in (*messages, *step.messages)]
+    json.dumps(dict(step.info), ensure_ascii=False).encode()
 
 
 def test_a_missing_package_is_named(monkeypatch):
