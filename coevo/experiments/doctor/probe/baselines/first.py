@@ -1,0 +1,6 @@
+"""The simplest heuristic there is."""
+
+
+def choose(values: object) -> int:
+    """The first place."""
+    return 0
