@@ -1,0 +1,4 @@
+"""The live page: runs followed while they run, over their event logs alone, served to this machine only.
+
+finding -> tail -> tally and account -> library -> pages -> server; nothing here writes into a run or takes its lock.
+"""

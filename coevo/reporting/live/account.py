@@ -1,0 +1,170 @@
+"""A run told in full, as long as its page is looked at: its log is read on, its page drawn on demand."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Protocol
+
+from coevo.experiments.probe_config import is_probe
+from coevo.records.event_log import Event
+from coevo.records.run_directory import RunDirectory
+from coevo.reporting import figures
+from coevo.reporting.figures import Figure
+from coevo.reporting.grid_page import grid_page
+from coevo.reporting.grid_story import tell_grid
+from coevo.reporting.journal import Journal
+from coevo.reporting.landscape_page import landscape_page
+from coevo.reporting.live.pace import Pace
+from coevo.reporting.live.rendering import LivePage, framed, live
+from coevo.reporting.live.tail import EventTail
+from coevo.reporting.live.thinning import noted, thinned
+from coevo.reporting.movement import movement
+from coevo.reporting.probe_page import probe_page
+from coevo.reporting.probe_story import tell_probe
+from coevo.reporting.run_page import SHOWN_CODE, STATUSES, environment_table, failures_table, headline, splits_table
+from coevo.reporting.story import RunStory
+from coevo.reporting.telling import _story as story_of
+from coevo.reporting.tune_page import tune_page
+from coevo.reporting.tune_story import tell_tuning
+from coevo.searching.api import config_of
+from coevo.tuning.eval_config import kind_of
+
+
+class Account(Protocol):
+    """One run in full."""
+
+    def read(self, until: float) -> bool:
+        """Read on, at most until a monotonic time; returns whether all of the log has been read.
+
+        Raises:
+            RunError: If the log was edited or written by another version.
+        """
+
+    def page(self, live_page: LivePage) -> str:
+        """The page of what has been read, as HTML.
+
+        Raises:
+            CoevoError: If the run cannot be told.
+        """
+
+
+def account_of(path: Path) -> Account:
+    """An account of the run in a directory, of any kind; nothing is read yet.
+
+    Raises:
+        RunError: If it is not a run directory, or its configuration does not fit this version.
+    """
+    return SearchAccount(path) if kind_of(path) == "" else ToldAccount(path)
+
+
+class SearchAccount:
+    """A search: its journal is kept, so that only new events are read."""
+
+    def __init__(self, path: Path):
+        self._directory = RunDirectory.open(path)
+        self._settings = config_of(path)
+        self._tail = EventTail(self._directory.events, self._take, self._begin)
+        self._begin()
+
+    def _begin(self) -> None:
+        self._journal = Journal(self._settings.charge_first)
+        self._pace = Pace()
+
+    def _take(self, event: Event) -> None:
+        self._journal.take(event)
+        self._pace.take(event)
+
+    def read(self, until: float) -> bool:
+        """Read on, as an `Account`."""
+        return self._tail.read(until)
+
+    def story(self) -> RunStory:
+        """What the events read so far tell."""
+        return story_of(self._directory, self._settings, self._journal)
+
+    def page(self, live_page: LivePage) -> str:
+        """The page of what has been read, as HTML."""
+        story = self.story()
+        groups = _figures(story, thinned(story))
+        groups["spending"] += self._pace.figures()
+        return live(
+            "run.html.j2",
+            live_page,
+            story=story,
+            status=live_page.words if story.status == "unfinished" else STATUSES.get(story.status, story.status),
+            facts=headline(story),
+            splits=splits_table(story),
+            direction=figures.direction(story),
+            picture=None,
+            failures=failures_table(story),
+            environment=environment_table(story.version, story.environment),
+            limit=SHOWN_CODE,
+            **groups,
+        )
+
+
+def _figures(story: RunStory, few: RunStory) -> dict[str, list[Figure]]:
+    """Figures by the section of the page that holds them; `few` is the same story with fewer generations and steps."""
+    generations = (len(few.generations), len(story.generations))
+    steps = (len(few.steps), len(story.steps))
+    groups: dict[str, list[Figure | None]] = {
+        "progress": [figures.progress(story)],
+        "spending": [figures.spending(story)],
+        "operators": [_noted(each, *generations) for each in (figures.valid_share(few), figures.mean_reward(few))],
+        "learning": [_noted(each, *steps) for each in movement(few)],
+        "variety": [_noted(each, *generations) for each in (figures.diversity(few), figures.population(few))],
+    }
+    return {name: [figure for figure in group if figure] for name, group in groups.items()}
+
+
+def _noted(figure: Figure | None, shown: int, whole: int) -> Figure | None:
+    return noted(figure, shown, whole) if figure else None
+
+
+class ToldAccount:
+    """A run of another kind: its log is short enough to be told anew. Of it, only the throughput is kept."""
+
+    def __init__(self, path: Path):
+        self._path = path
+        self._tail = EventTail(RunDirectory.open(path).events, self._take, self._begin)
+        self._begin()
+
+    def _begin(self) -> None:
+        self._pace = Pace()
+
+    def _take(self, event: Event) -> None:
+        self._pace.take(event)
+
+    def read(self, until: float) -> bool:
+        """Read on, as an `Account`."""
+        return self._tail.read(until)
+
+    def page(self, live_page: LivePage) -> str:
+        """The page of the run as it is now, as HTML."""
+        return framed(_report(self._path, live_page.words), live_page, self._pace.figures())
+
+
+def _report(path: Path, words: str) -> str | None:
+    """The report's page; None for a kind that has none."""
+    kind = kind_of(path)
+    if kind == "tune":
+        story = tell_tuning(path)
+        return tune_page(replace(story, status=words) if story.status == "unfinished" else story)
+    if is_probe(path):
+        probe = tell_probe(path)
+        return probe_page(replace(probe, status=words) if probe.status == "unfinished" else probe)
+    return landscape_page(path) if kind == "landscape" else None
+
+
+class GridAccount:
+    """A grid: its tables, and the mean curves of its finished runs."""
+
+    def __init__(self, path: Path):
+        self._path = path
+
+    def read(self, until: float) -> bool:
+        """There is no log to read on."""
+        return True
+
+    def page(self, live_page: LivePage) -> str:
+        """The page of the grid as it is now, as HTML."""
+        return framed(grid_page(tell_grid(self._path)), live_page, [])
