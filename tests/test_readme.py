@@ -48,6 +48,40 @@ def coevo(*arguments, cwd, path=""):
     return json.loads(process.stdout)
 
 
+def environment_section():
+    """The README's section on an environment of one's own."""
+    return (ROOT / "README.md").read_text().partition("## An environment of your own")[2].partition("\n## ")[0]
+
+
+@pytest.fixture
+def nim(tmp_path):
+    """The environment that the section describes, and the script beside it, written from its own text."""
+    folder = tmp_path / "nim"
+    folder.mkdir()
+    (folder / "environment.py").write_text(block(environment_section(), "python"))
+    (folder / "environment.toml").write_text(block(environment_section(), "toml"))
+    (tmp_path / "answers.json").write_text(block(environment_section(), "json"))
+    return folder
+
+
+@pytest.mark.slow
+def test_the_readmes_own_environment_keeps_the_contract(nim, tmp_path):
+    """No check fails."""
+    answer = coevo("env", "check", nim, cwd=tmp_path)
+    assert answer["checks"]
+    assert {check["check"]: check["text"] for check in answer["checks"] if check["status"] == "failed"} == {}
+
+
+@pytest.mark.slow
+def test_a_script_plays_the_readmes_own_environment(nim, tmp_path):
+    """The command of the section, word for word but for the folder of runs, wins some games and loses others."""
+    command = "coevo tune --env ./nim --engine scripted --model answers.json --generations 2"
+    assert command in environment_section()
+    result = coevo(*command.split()[1:], cwd=tmp_path)
+    assert result["status"] == "done"
+    assert 0 < result["start"]["val"]["mean"] < 1
+
+
 @pytest.mark.slow
 def test_the_readmes_own_problem_keeps_the_contract(independent_set, tmp_path):
     """No check fails or is worth a note; so the embedded model, too, can write for it."""

@@ -1,9 +1,9 @@
 """Checks of an environment's episodes: that they are what the contract says, whatever an agent answers."""
 
 from coevo.authoring.env_answers import EVERY, HOSTILE, halves, hostile
-from coevo.authoring.env_playing import BrokenContractError
 from coevo.authoring.env_subject import SEEDS, EnvironmentSubject
 from coevo.authoring.findings import Check, Finding, failed, note, ok
+from coevo.environments.contract import BrokenContractError
 
 MOST_TOLD = 100_000
 """Characters that a turn may tell after an answer of 1 MB: an agent's context has to hold them."""

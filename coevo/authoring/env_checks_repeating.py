@@ -11,9 +11,10 @@ import numpy as np
 
 from coevo.authoring.env_answers import PLAIN
 from coevo.authoring.env_fresh import answered, ask_fresh
-from coevo.authoring.env_playing import Player, Story, Told, shown
+from coevo.authoring.env_playing import Player, Story, Told
 from coevo.authoring.env_subject import SEEDS, TURNS, EnvironmentSubject, Play
 from coevo.authoring.findings import Check, Finding, failed, ok
+from coevo.environments.contract import shown
 
 ALIKE = 0.8
 """Share of the words that two plays of an environment with programs of its own have to have in common."""

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from itertools import combinations
 
-from coevo.authoring.env_playing import plain_json, shown
 from coevo.authoring.env_subject import EnvironmentSubject, content
 from coevo.authoring.findings import Check, Finding, failed, ok
+from coevo.environments.contract import plain_json, shown
 from coevo.environments.spec import SPLITS
 from coevo.interfaces import Task
 

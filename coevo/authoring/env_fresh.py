@@ -14,9 +14,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from coevo.authoring.env_playing import BrokenContractError, Story, Told
+from coevo.authoring.env_playing import Story, Told
 from coevo.authoring.env_subject import EnvironmentSubject, content
 from coevo.authoring.fresh import ANOTHER_HASH_SEED
+from coevo.environments.contract import BrokenContractError
 from coevo.environments.loading import read_environment
 from coevo.sandbox.confine import die_with_parent
 

@@ -8,7 +8,8 @@ from functools import cached_property
 from typing import Any
 
 from coevo.authoring.env_answers import Answerer, echoing
-from coevo.authoring.env_playing import BrokenContractError, Player, Story, Watch
+from coevo.authoring.env_playing import Player, Story, Watch
+from coevo.environments.contract import BrokenContractError
 from coevo.environments.loading import EnvironmentFolder
 from coevo.interfaces import EnvironmentModule, Task
 

@@ -20,9 +20,10 @@ from dataclasses import asdict
 from pathlib import Path
 
 from coevo.authoring import env_checks_episodes, env_checks_repeating, env_checks_tasks
-from coevo.authoring.env_playing import BrokenContractError, where
+from coevo.authoring.env_playing import where
 from coevo.authoring.env_subject import EnvironmentSubject
 from coevo.authoring.findings import Check, Finding, failed
+from coevo.environments.contract import BrokenContractError
 from coevo.environments.loading import read_environment
 from coevo.errors import CoevoError
 from coevo.evaluation.verdict import one_line

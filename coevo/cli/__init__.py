@@ -11,6 +11,7 @@ import typer
 
 from coevo.cli.bench import bench
 from coevo.cli.compare import compare
+from coevo.cli.doctor import doctor
 from coevo.cli.env import env
 from coevo.cli.eval_agent import eval_agent
 from coevo.cli.evaluate import evaluate
@@ -24,12 +25,14 @@ from coevo.cli.report import report
 from coevo.cli.resume import resume
 from coevo.cli.search import search
 from coevo.cli.tune import tune
+from coevo.cli.view import view
 from coevo.errors import CoevoError, escaped
 
 app = typer.Typer(
     help="Heuristic programs and the language model that writes them evolve together.",
     no_args_is_help=True,
     add_completion=False,
+    rich_markup_mode="markdown",  # in that of rich, defaults in brackets would be read as styles and vanish
     pretty_exceptions_enable=False,
 )
 
@@ -56,6 +59,7 @@ app.command()(tune)
 app.command()(resume)
 app.command()(replay)
 app.command()(report)
+app.command()(view)
 app.command()(export)
 app.command()(evaluate)
 app.command()(eval_agent)
@@ -63,6 +67,7 @@ app.command()(landscape)
 app.command()(bench)
 app.command()(compare)
 app.command()(probe)
+app.command()(doctor)
 app.add_typer(problem, name="problem")
 app.add_typer(env, name="env")
 app.add_typer(model, name="model")

@@ -1,6 +1,7 @@
 """`coevo env`: list the environments, start one of your own, check that it keeps the contract."""
 
 import json as json_module
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,9 +11,6 @@ if TYPE_CHECKING:
     from coevo.authoring.env_listing import EnvironmentRow
 
 env = typer.Typer(help="List environments, start one of your own, check it.", no_args_is_help=True)
-
-_PIPE_WIDTH = 10_000
-"""Columns that a table may use where no terminal shows it: one line per environment, for tools that read lines."""
 
 
 @env.command("list")
@@ -28,7 +26,7 @@ def list_(
     if json:
         typer.echo(json_module.dumps([asdict(row) for row in rows]))
         return
-    _print_table(rows)
+    _print_tables(rows)
     for row in rows:
         for need in row.missing:
             typer.echo(f"{row.name} cannot run here without {need.name}: {need.install}")
@@ -43,12 +41,15 @@ def new(
     import shlex
 
     from coevo.authoring.env_scaffold import new_environment
+    from coevo.tuning.config import SCRIPT
 
     folder = new_environment(name, to)
     path = shlex.quote(str(folder) if folder.is_absolute() or to != Path() else f"./{folder}")
     typer.echo(f"{folder} is a complete environment; make it yours and see after each step that it still holds:\n")
     typer.echo(f"  coevo env check {path}")
-    typer.echo(f"  coevo tune --env {path}")
+    typer.echo(f"  coevo tune --env {path} --model MODEL")
+    typer.echo("\nMODEL is a Hugging Face folder or a downloaded name, got by: hf download Qwen/Qwen3-0.6B; for a try")
+    typer.echo("without one: --engine scripted --model answers.json, " + SCRIPT)
 
 
 @env.command()
@@ -90,22 +91,29 @@ def _named(given: list[str]) -> dict[str, str]:
     return {name: value for name, _, value in pairs}
 
 
-def _print_table(rows: "list[EnvironmentRow]") -> None:
+def _print_tables(rows: "list[EnvironmentRow]") -> None:
+    """The environments, then what `--option` sets in each."""
+    _print_table("", ("environment", "title", "origin", "splits", "missing here"), [
+        (row.name, row.title, row.origin, ", ".join(row.splits), ", ".join(need.name for need in row.missing) or "–")
+        for row in rows
+    ])  # fmt: skip
+    heads = ("environment", "option", "what it is  [unless given]")
+    _print_table("options, as --option name=value", heads, [
+        ("" if place else row.name, option.name, f"{option.description}  [{option.default}]")
+        for row in rows for place, option in enumerate(row.options)
+    ])  # fmt: skip
+
+
+def _print_table(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     from rich import box
     from rich.markup import escape
     from rich.table import Table
 
-    from coevo.cli.summary import console
+    from coevo.cli.summary import table_console
 
-    out = console()
-    table = Table(box=box.SIMPLE)
-    for title in ("environment", "title", "origin", "splits", "options", "missing here"):
-        table.add_column(title, no_wrap=title == "environment")
+    table = Table(title=title or None, title_justify="left", box=box.SIMPLE, pad_edge=False)
+    for head in heads:
+        table.add_column(head, no_wrap=head in ("environment", "option"), overflow="fold")
     for row in rows:
-        options = ", ".join(f"{option.name}={option.default}" for option in row.options)
-        missing = ", ".join(need.name for need in row.missing)
-        cells = (row.name, row.title, row.origin, ", ".join(row.splits), options or "–", missing or "–")
-        table.add_row(*(escape(cell) for cell in cells))
-    if not out.is_terminal:
-        out.width = _PIPE_WIDTH
-    out.print(table)
+        table.add_row(*map(escape, row))
+    table_console().print(table)

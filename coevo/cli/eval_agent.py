@@ -13,7 +13,9 @@ RUN = "Run"
 def eval_agent(
     env: Annotated[
         str | None,
-        typer.Option(help="sudoku, math, docvqa, web, or the path of an environment's folder.  [the run's, or sudoku]"),
+        typer.Option(
+            help="sudoku, math, docvqa, web, webarena, or the path of an environment's folder.  [the run's, or sudoku]"
+        ),
     ] = None,
     option: Annotated[
         list[str] | None, typer.Option(help="Option of the environment, name=value; repeatable (coevo env list).")

@@ -9,6 +9,7 @@ from rich import box
 from rich.markup import escape
 from rich.table import Table
 
+from coevo.cli.resumable import resumable
 from coevo.cli.summary import console, printable
 from coevo.records.event_log import Event, Listener
 from coevo.tuning.eval_result import Estimate, EvalResult, Evaluated, OverRuns, Row
@@ -49,7 +50,7 @@ def following_eval() -> Iterator[Listener]:
     """Show progress on standard error while the block runs.
 
     Raises:
-        typer.Exit: With 130 after an interrupt, once it has said how to go on.
+        typer.Exit: With 130 after an interrupt or SIGTERM, once it has said how to go on.
     """
     counter = _Counter()
 
@@ -57,12 +58,8 @@ def following_eval() -> Iterator[Listener]:
         if (line := counter.line_of(event)) is not None:
             typer.echo(line, err=True)
 
-    try:
+    with resumable():
         yield tell
-    except KeyboardInterrupt as interrupt:
-        if interrupt.args:
-            typer.echo(f"coevo: interrupted; go on with: coevo resume {interrupt.args[0]}", err=True)
-        raise typer.Exit(130) from None
 
 
 def print_eval(result: EvalResult, *, as_json: bool) -> None:

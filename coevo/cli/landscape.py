@@ -19,7 +19,9 @@ RUN = "Run"
 def landscape(
     env: Annotated[
         str | None,
-        typer.Option(help="sudoku, math, docvqa, web, or the path of an environment's folder.  [the run's, or sudoku]"),
+        typer.Option(
+            help="sudoku, math, docvqa, web, webarena, or the path of an environment's folder.  [the run's, or sudoku]"
+        ),
     ] = None,
     option: Annotated[
         list[str] | None, typer.Option(help="Option of the environment, name=value; repeatable (coevo env list).")
@@ -85,8 +87,10 @@ def following_landscape(points: int) -> "Iterator[Listener]":
     """Show progress on standard error while the block runs: one line per row of the plane.
 
     Raises:
-        typer.Exit: With 130 after an interrupt, once it has said how to go on.
+        typer.Exit: With 130 after an interrupt or SIGTERM, once it has said how to go on.
     """
+    from coevo.cli.resumable import resumable
+
     done = 0
 
     def tell(event: "Event") -> None:
@@ -96,17 +100,13 @@ def following_landscape(points: int) -> "Iterator[Listener]":
         elif event["kind"] == "playing":
             typer.echo(f"row {event['row'] + 1}: {done} of {points} points done", err=True)
 
-    try:
+    with resumable():
         yield tell
-    except KeyboardInterrupt as interrupt:
-        if interrupt.args:
-            typer.echo(f"coevo: interrupted; go on with: coevo resume {interrupt.args[0]}", err=True)
-        raise typer.Exit(130) from None
 
 
 def show_landscape(result: "LandscapeResult", *, as_json: bool) -> None:
     """Write the page and print a result; exits with 1 if no episode could be scored."""
-    from coevo.experiments.landscape import POINTS
+    from coevo.experiments.landscape import POINTS, by_chance
     from coevo.reporting.writing import write_page
 
     page = write_page(Path(result.run))
@@ -114,7 +114,7 @@ def show_landscape(result: "LandscapeResult", *, as_json: bool) -> None:
         typer.echo(result.model_dump_json())
     else:
         others = len(result.points) - 1
-        typer.echo(f"{result.differing} of {others} points differ from the centre; {0.05 * others:.0f} would by chance")
+        typer.echo(f"{result.differing} of {others} points differ from the centre; {by_chance(others)} would by chance")
         typer.echo(f"points: {Path(result.run) / POINTS}\npage: {page}\nrun: {result.run}")
     if all(point.mean is None for point in result.points):
         raise typer.Exit(1)

@@ -13,8 +13,10 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from coevo.cli.resumable import resumable
 from coevo.cli.summary import percent
 from coevo.content import find_problem
+from coevo.engines.endpoint.spending import Role, Tokens
 from coevo.records.event_log import Event, Listener
 from coevo.searching.config import SearchConfig
 from coevo.searching.metering import Meter, is_new_best, meter_of, valid_share
@@ -28,6 +30,8 @@ class Tally:
         self.problem = find_problem(config.problem)
         self.budget = config.budget
         self.charges_first = config.charge_first
+        self.allowance = config.allowance
+        self.tokens: dict[Role, Tokens] = {}
         self.has_skill = config.skill_every is not None
         self.meters: Counter[Meter] = Counter()
         self.children = self.valid = self.generations = self.refused = 0
@@ -69,6 +73,10 @@ class Tally:
     def _on_step(self, event: Event) -> None:
         self.sigma = event["sigma"]
 
+    def _on_spent(self, event: Event) -> None:
+        more = Tokens(event["prompt_tokens"], event["completion_tokens"])
+        self.tokens[event["role"]] = self.tokens.get(event["role"], Tokens()) + more
+
     def _on_guard(self, event: Event) -> None:
         self.refused += event["refused"]
         if event["refused"]:
@@ -86,6 +94,15 @@ class Tally:
     def skill(self) -> str:
         """What the skill has cost so far; empty for a run without one."""
         return f"skill {self.meters['skill']}" if self.has_skill else ""
+
+    @property
+    def paid(self) -> str:
+        """What servers have been paid so far; empty where none is asked."""
+        if not self.tokens:
+            return ""
+        costs = [prices.cost(each) for role, each in self.tokens.items() if (prices := self.allowance.prices(role))]
+        total = f"{sum(each.total for each in self.tokens.values())} tokens"
+        return f"{total}, cost {sum(costs):.4g}" if costs else total
 
     @property
     def share(self) -> str:
@@ -108,7 +125,7 @@ class Tally:
         sigma = "–" if self.sigma is None else f"{self.sigma:.2g}"
         parts = [
             self.phase, f"budget {self.asked}/{self.budget}", self.skill, f"best {best}", f"gap {percent(self.gap)}",
-            f"valid {self.share}", f"σ {sigma}", self.guard,
+            f"valid {self.share}", f"σ {sigma}", self.guard, self.paid,
         ]  # fmt: skip
         return " · ".join(part for part in parts if part)
 
@@ -133,6 +150,8 @@ class LiveScreen:
             f"{name} {percent(valid_share(ok, all_))}" for name, (all_, ok) in sorted(tally.operators.items())
         )
         grid.add_row("valid", tally.share, Text(per_operator))
+        if tally.paid:
+            grid.add_row("paid", tally.paid)
         grid.add_row("σ", "–" if tally.sigma is None else f"{tally.sigma:.3g}", tally.guard)
         return Group(Text(f"{tally.phase}  ({seconds:.0f} s)"), grid)
 
@@ -153,15 +172,10 @@ def following(config: SearchConfig) -> Iterator[Listener]:
     """Show a search's progress on standard error while the block runs; yields the listener to give it.
 
     Raises:
-        typer.Exit: With 130 after an interrupt, once it has said how to go on.
+        typer.Exit: With 130 after an interrupt or SIGTERM, once it has said how to go on.
     """
-    try:
-        with _shown(config) as listener:
-            yield listener
-    except KeyboardInterrupt as interrupt:
-        if interrupt.args:
-            typer.echo(f"coevo: interrupted; go on with: coevo resume {interrupt.args[0]}", err=True)
-        raise typer.Exit(130) from None
+    with resumable(), _shown(config) as listener:
+        yield listener
 
 
 @contextmanager

@@ -7,34 +7,44 @@ import typer
 from rich import box
 from rich.table import Table
 
+from coevo.cli.resumable import resumable
 from coevo.cli.summary import console, percent
-from coevo.experiments.probe_config import ProbeConfig
+from coevo.experiments.probe_config import SETS, ProbeConfig
 from coevo.experiments.probe_result import ProbeMeasurement, ProbeResult
 from coevo.records.event_log import Event, Listener
 
 
 @contextmanager
 def following_probe(config: ProbeConfig) -> Iterator[Listener]:
-    """Show progress on standard error while the block runs: one line per step and measurement.
+    """Show progress on standard error while the block runs: a plan, then one line per step and measurement.
 
     Raises:
-        typer.Exit: With 130 after an interrupt, once it has said where the run is.
+        typer.Exit: With 130 after an interrupt or SIGTERM, once it has said how to go on.
     """
 
     def tell(event: Event) -> None:
-        if (line := line_of(event, config.steps)) is not None:
+        if (line := plan_line(config) if event["kind"] == "started" else line_of(event, config.steps)) is not None:
             typer.echo(line, err=True)
 
-    try:
+    with resumable():
         yield tell
-    except KeyboardInterrupt as interrupt:
-        if interrupt.args:
-            typer.echo(f"coevo: interrupted; go on with: coevo resume {interrupt.args[0]}", err=True)
-        raise typer.Exit(130) from None
+
+
+def plan_line(config: ProbeConfig) -> str:
+    """What a probe is going to ask for, on one line."""
+    measurements = len(SETS) * (3 + (0 if config.every is None else max(0, config.steps - 1) // config.every))
+    return (
+        f"plan: {'parents from files' if config.parents else 'the model writes parents'}, {config.steps} steps with "
+        f"{config.training} completions in all, {measurements} measurements of {config.evaluations} completions"
+    )
 
 
 def line_of(event: Event, steps: int) -> str | None:
     """What an event is worth saying, on one line; None for most."""
+    if event["kind"] == "round" and event["purpose"] == "parents":
+        return f"round {event['generation'] + 1}: the model writes candidates for parents"
+    if event["kind"] == "parents":
+        return f"parents: {len(event['trained'])} to train on, {len(event['held_out'])} held out"
     if event["kind"] == "batch":
         return (
             f"step {event['generation']}/{steps} · members' reward {event['reward']:+.3f} · "

@@ -11,9 +11,6 @@ if TYPE_CHECKING:
 
 problem = typer.Typer(help="List problems, start one of your own, check it.", no_args_is_help=True)
 
-_PIPE_WIDTH = 10_000
-"""Columns that a table may use where no terminal shows it: one line per problem, for tools that read lines."""
-
 
 @problem.command("list")
 def list_(
@@ -86,19 +83,16 @@ def _print_table(rows: "list[Row]") -> None:
     from rich.markup import escape
     from rich.table import Table
 
-    from coevo.cli.summary import console
+    from coevo.cli.summary import table_console
 
-    out = console()
-    table = Table(box=box.SIMPLE)
+    table = Table(box=box.SIMPLE, leading=1, pad_edge=False)
     for title in ("problem", "origin", "sense", "heuristic", "splits", "reads", "solvers"):
-        table.add_column(title, no_wrap=title in ("problem", "sense"))
+        table.add_column(title, no_wrap=title in ("problem", "sense"), overflow="fold")
     for row in rows:
         solvers = "; ".join(map(_solver, row.solvers))
         cells = (row.name, row.origin, row.sense, row.heuristic, ", ".join(row.splits), row.reads or "–", solvers)
         table.add_row(*(escape(cell) for cell in cells))
-    if not out.is_terminal:
-        out.width = _PIPE_WIDTH
-    out.print(table)
+    table_console().print(table)
 
 
 def _solver(solver: "SolverRow") -> str:

@@ -37,6 +37,13 @@ def search(
     tensor_parallel: Annotated[
         int | None, typer.Option(help="Devices that vLLM shards the model over.", rich_help_panel=MODEL)
     ] = None,
+    engines: Annotated[
+        int | None, typer.Option(help="Engines on this machine that share the work.  [1]", rich_help_panel=MODEL)
+    ] = None,
+    heal: Annotated[
+        bool | None,
+        typer.Option("--heal", help="Open an engine anew that disagrees with the others.", rich_help_panel=MODEL),
+    ] = None,
     max_tokens: Annotated[int | None, typer.Option(help="Longest completion.", rich_help_panel=MODEL)] = None,
     temperature: Annotated[float | None, typer.Option(help="Sampling temperature.", rich_help_panel=MODEL)] = None,
     es: Annotated[
@@ -104,8 +111,30 @@ def search(
         int | None, typer.Option(help="Stop after generations without progress.", rich_help_panel=STOP)
     ] = None,
     max_hours: Annotated[float | None, typer.Option(help="Stop after this wall time.", rich_help_panel=STOP)] = None,
+    max_cost: Annotated[
+        float | None, typer.Option(help="Stop before servers cost more (needs prices).", rich_help_panel=STOP)
+    ] = None,
+    max_spent_tokens: Annotated[
+        int | None, typer.Option(help="Stop before servers read and write more tokens in all.", rich_help_panel=STOP)
+    ] = None,
+    price_in: Annotated[
+        float | None, typer.Option(help="A server's price per million tokens read.", rich_help_panel=STOP)
+    ] = None,
+    price_out: Annotated[
+        float | None, typer.Option(help="Its price per million tokens written.", rich_help_panel=STOP)
+    ] = None,
+    skill_price_in: Annotated[
+        float | None, typer.Option(help="The same of the skill model.  [the model's]", rich_help_panel=STOP)
+    ] = None,
+    skill_price_out: Annotated[
+        float | None, typer.Option(help="Likewise.  [the model's]", rich_help_panel=STOP)
+    ] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of everything random.  [0]", rich_help_panel=RUN)] = None,
     workers: Annotated[int | None, typer.Option(help="Processes.  [one per core]", rich_help_panel=RUN)] = None,
+    track: Annotated[
+        list[str] | None,
+        typer.Option(help="Send numbers to tensorboard, wandb, mlflow or trackio; repeatable.", rich_help_panel=RUN),
+    ] = None,
     runs_dir: Annotated[Path, typer.Option(help="Where run directories are made.", rich_help_panel=RUN)] = Path("runs"),
     config: Annotated[Path | None, typer.Option(help="TOML file with any of these.", rich_help_panel=RUN)] = None,
     unsafe_no_sandbox: Annotated[
@@ -124,6 +153,7 @@ def search(
         "problem": problem, "budget": budget, "method": method, "start": own,
         "model": model, "engine": engine, "max_tokens": max_tokens, "temperature": temperature, "es": es,
         "target": target, "patience": patience, "max_hours": max_hours, "seed": seed, "workers": workers,
+        "engines": engines, "heal": heal,
         "unsafe_no_sandbox": unsafe_no_sandbox, "tensor_parallel": tensor_parallel, "seeds": seeds,
         "learns": False if noise_only else None, "guard": guard,
         "reward": reward, "copies": copies, "parents": parents,
@@ -139,20 +169,29 @@ def search(
     from coevo.cli.given import merged, read_config
     from coevo.cli.summary import present, print_dry_run, print_result
 
-    tables = {"evolution_strategy": present(strategy), "weights": present(weights)}
+    allowance = {
+        "max_cost": max_cost, "max_spent_tokens": max_spent_tokens, "price_in": price_in, "price_out": price_out,
+        "skill_price_in": skill_price_in, "skill_price_out": skill_price_out,
+    }  # fmt: skip
+    tables = {
+        "evolution_strategy": present(strategy), "weights": present(weights), "allowance": present(allowance),
+    }  # fmt: skip
     values = merged(read_config(config), present(given), tables)
     if budget is None and recipe is None:
         values.setdefault("budget", 200)
 
     from coevo.cli.live import following, warning
+    from coevo.reporting.trackers.tracking import tracking
     from coevo.searching.api import run_search
     from coevo.searching.config import make_config
+    from coevo.searching.preview import skill_warnings
 
     resolved = make_config(values, recipe)
     if dry_run:
         print_dry_run(resolved, as_json=json)
         return
-    warnings = warning(resolved.evolution_strategy.warnings())
+    trackers = tracking(track or ())
+    warnings = warning((*resolved.evolution_strategy.warnings(), *skill_warnings(resolved)))
     with following(resolved) as listener:
-        result = run_search(resolved, runs_dir=runs_dir, listeners=(warnings, listener))
+        result = run_search(resolved, runs_dir=runs_dir, listeners=(warnings, listener, *trackers))
     print_result(result, as_json=json)

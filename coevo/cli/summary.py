@@ -1,6 +1,7 @@
 """What a search prints when it is done, and what a dry run shows."""
 
 import json
+import os
 import re
 import sys
 from pathlib import Path
@@ -12,13 +13,25 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from coevo.learning.paying import CAP_STATUSES, Paid
 from coevo.searching.config import SearchConfig
 from coevo.searching.result import BudgetUse, SearchResult, SplitResult
+
+FILE_WIDTH = 100
+"""Columns that a table may use where no terminal shows it and the user says nothing."""
 
 
 def console() -> Console:
     """Standard output, as rich writes it."""
     return Console(file=sys.stdout)
+
+
+def table_console() -> Console:
+    """Standard output for tables that wrap: as wide as the terminal or `COLUMNS` says, else `FILE_WIDTH`."""
+    out = console()
+    if not (out.is_terminal or os.environ.get("COLUMNS", "").isdigit()):
+        out.width = FILE_WIDTH
+    return out
 
 
 def present(values: dict[str, Any]) -> dict[str, Any]:
@@ -45,7 +58,7 @@ def print_result(result: SearchResult, *, as_json: bool) -> None:
         console().print("No valid candidate. Most frequent failures:", markup=False)
         for failure in result.failures:
             console().print(f"  {failure}", markup=False, soft_wrap=True)
-        console().print(f"run: {result.run}", markup=False, soft_wrap=True)
+        _print_run(result)
     else:
         _print_best(result)
     if result.best is None:
@@ -71,7 +84,25 @@ def _print_best(result: SearchResult) -> None:
         markup=False,
         soft_wrap=True,
     )
-    out.print(f"run: {result.run}", markup=False, soft_wrap=True)
+    _print_run(result)
+
+
+def _print_run(result: SearchResult) -> None:
+    """What servers were paid, where the run is, and how to go on from a cap."""
+    lines = [paid_line(role, each) for role, each in result.paid.items()] + [f"run: {result.run}"]
+    if result.status in CAP_STATUSES:
+        flag = "--max-cost" if result.status == "cost" else "--max-spent-tokens"
+        lines.append(f"the next call might exceed the cap; go on with: coevo resume {result.run} {flag} MORE")
+    for line in lines:
+        console().print(line, markup=False, soft_wrap=True)
+
+
+def paid_line(role: str, paid: Paid) -> str:
+    """What one server was paid, on one line."""
+    cost = "" if paid.cost is None else f", cost {paid.cost:.6g}"
+    guessed = f" ({paid.guessed} of them not counted by the server: estimates)" if paid.guessed else ""
+    tokens = f"{paid.tokens_in} tokens in, {paid.tokens_out} out"
+    return f"{role.replace('_', ' ')}: {tokens}{cost}, in {paid.calls} calls{guessed}"
 
 
 def _spent(budget: BudgetUse) -> str:

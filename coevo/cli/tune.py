@@ -16,7 +16,8 @@ RUN = "Run"
 
 def tune(
     env: Annotated[
-        str | None, typer.Option(help="sudoku, math, docvqa, web, or the path of an environment's folder.  [sudoku]")
+        str | None,
+        typer.Option(help="sudoku, math, docvqa, web, webarena, or the path of an environment's folder.  [sudoku]"),
     ] = None,
     option: Annotated[
         list[str] | None, typer.Option(help="Option of the environment, name=value; repeatable (coevo env list).")
@@ -33,42 +34,69 @@ def tune(
             help="player (Sudoku only), a Hugging Face folder or a downloaded hub name.", rich_help_panel=MODEL
         ),
     ] = None,
-    engine: Annotated[str | None, typer.Option(help="auto, torch, vllm or scripted.", rich_help_panel=MODEL)] = None,
+    engine: Annotated[
+        str | None, typer.Option(help="auto, torch, vllm or scripted.  [auto]", rich_help_panel=MODEL)
+    ] = None,
     tensor_parallel: Annotated[
         int | None, typer.Option(help="Devices that vLLM shards the model over.", rich_help_panel=MODEL)
     ] = None,
-    temperature: Annotated[float | None, typer.Option(help="Sampling temperature.", rich_help_panel=EPISODES)] = None,
-    top_p: Annotated[float | None, typer.Option(help="Nucleus.", rich_help_panel=EPISODES)] = None,
-    top_k: Annotated[int | None, typer.Option(help="Likeliest tokens kept.", rich_help_panel=EPISODES)] = None,
+    engines: Annotated[
+        int | None, typer.Option(help="Engines on this machine that share the work.  [1]", rich_help_panel=MODEL)
+    ] = None,
+    heal: Annotated[
+        bool | None,
+        typer.Option("--heal", help="Open an engine anew that disagrees with the others.", rich_help_panel=MODEL),
+    ] = None,
+    temperature: Annotated[
+        float | None, typer.Option(help="Sampling temperature.  [the environment's]", rich_help_panel=EPISODES)
+    ] = None,
+    top_p: Annotated[float | None, typer.Option(help="Nucleus.  [the environment's]", rich_help_panel=EPISODES)] = None,
+    top_k: Annotated[
+        int | None, typer.Option(help="Likeliest tokens kept.  [the environment's]", rich_help_panel=EPISODES)
+    ] = None,
     presence_penalty: Annotated[
         float | None, typer.Option(help="On tokens that an answer already has.", rich_help_panel=EPISODES)
     ] = None,
-    turns: Annotated[int | None, typer.Option(help="Most answers of an episode.", rich_help_panel=EPISODES)] = None,
-    turn_tokens: Annotated[int | None, typer.Option(help="Longest answer.", rich_help_panel=EPISODES)] = None,
+    turns: Annotated[
+        int | None, typer.Option(help="Most answers of an episode.  [the environment's]", rich_help_panel=EPISODES)
+    ] = None,
+    turn_tokens: Annotated[
+        int | None, typer.Option(help="Longest answer.  [the environment's]", rich_help_panel=EPISODES)
+    ] = None,
     total_tokens: Annotated[
         int | None, typer.Option(help="Most tokens of an episode's answers.", rich_help_panel=EPISODES)
     ] = None,
     seeds: Annotated[
-        str | None, typer.Option(help="Sampling seeds of members: common or independent.", rich_help_panel=EPISODES)
+        str | None,
+        typer.Option(help="Sampling seeds of members: common or independent.  [common]", rich_help_panel=EPISODES),
     ] = None,
-    es: Annotated[str | None, typer.Option(help="dense or low-rank.", rich_help_panel=ES)] = None,
-    members: Annotated[int | None, typer.Option(help="Perturbed models in a step.", rich_help_panel=ES)] = None,
+    es: Annotated[str | None, typer.Option(help="dense or low-rank.  [dense]", rich_help_panel=ES)] = None,
+    members: Annotated[
+        int | None, typer.Option(help="Perturbed models in a step.  [player: 24, else 32]", rich_help_panel=ES)
+    ] = None,
     children: Annotated[
-        int | None, typer.Option(help="Episodes of each task that a member plays.", rich_help_panel=ES)
+        int | None, typer.Option(help="Episodes of each task that a member plays.  [1]", rich_help_panel=ES)
     ] = None,
     sigma: Annotated[
-        float | None, typer.Option(help="First standard deviation of the noise.", rich_help_panel=ES)
+        float | None,
+        typer.Option(help="First standard deviation of the noise.  [player: 0.015, else 0.001]", rich_help_panel=ES),
     ] = None,
-    sigma_end: Annotated[float | None, typer.Option(help="Last standard deviation.", rich_help_panel=ES)] = None,
-    schedule: Annotated[str | None, typer.Option(help="cosine or constant.", rich_help_panel=ES)] = None,
-    alpha: Annotated[float | None, typer.Option(help="Step size of the update.", rich_help_panel=ES)] = None,
-    alpha_rule: Annotated[str | None, typer.Option(help="constant or proportional (to σ).", rich_help_panel=ES)] = None,
+    sigma_end: Annotated[
+        float | None, typer.Option(help="Last standard deviation.  [player: 0.005, else 0.00025]", rich_help_panel=ES)
+    ] = None,
+    schedule: Annotated[str | None, typer.Option(help="cosine or constant.  [cosine]", rich_help_panel=ES)] = None,
+    alpha: Annotated[
+        float | None, typer.Option(help="Step size of the update.  [player: 0.01, else 0.0005]", rich_help_panel=ES)
+    ] = None,
+    alpha_rule: Annotated[
+        str | None, typer.Option(help="constant or proportional (to σ).  [constant]", rich_help_panel=ES)
+    ] = None,
     antithetic: Annotated[bool | None, typer.Option(help="Mirror the members in pairs.", rich_help_panel=ES)] = None,
     subspaces: Annotated[
-        int | None, typer.Option(help="Random subspaces that members are dealt to (CoPES).", rich_help_panel=ES)
+        int | None, typer.Option(help="Random subspaces that members are dealt to (CoPES).  [1]", rich_help_panel=ES)
     ] = None,
     subspace_unit: Annotated[str | None, typer.Option(help="element or tile.", rich_help_panel=ES)] = None,
-    z_scores: Annotated[str | None, typer.Option(help="joint or separate.", rich_help_panel=ES)] = None,
+    z_scores: Annotated[str | None, typer.Option(help="joint or separate.  [joint]", rich_help_panel=ES)] = None,
     rank: Annotated[int | None, typer.Option(help="Rank of low-rank noise.  [1]", rich_help_panel=ES)] = None,
     noise_only: Annotated[
         bool | None, typer.Option("--noise-only", help="Perturb, never update (ablation).", rich_help_panel=ES)
@@ -106,6 +134,10 @@ def tune(
     max_hours: Annotated[float | None, typer.Option(help="Stop after this wall time.", rich_help_panel=STOP)] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of everything random.  [0]", rich_help_panel=RUN)] = None,
     workers: Annotated[int | None, typer.Option(help="Processes.  [one per core]", rich_help_panel=RUN)] = None,
+    track: Annotated[
+        list[str] | None,
+        typer.Option(help="Send numbers to tensorboard, wandb, mlflow or trackio; repeatable.", rich_help_panel=RUN),
+    ] = None,
     runs_dir: Annotated[Path, typer.Option(help="Where run directories are made.", rich_help_panel=RUN)] = Path("runs"),
     config: Annotated[Path | None, typer.Option(help="TOML file with any of these.", rich_help_panel=RUN)] = None,
     dry_run: Annotated[
@@ -121,6 +153,7 @@ def tune(
         "tensor_parallel": tensor_parallel, "seeds": seeds, "es": es, "learns": False if noise_only else None,
         "every": every, "val_tasks": val_tasks, "repeats": repeats, "splits": split, "skill_every": skill_every,
         "target": target, "patience": patience, "max_hours": max_hours, "seed": seed, "workers": workers,
+        "engines": engines, "heal": heal,
     }  # fmt: skip
     weights = {"scope": scope, "basis": basis and str(basis), "update_rule": update_rule, "restore": restore}
     answers = {
@@ -137,8 +170,10 @@ def tune(
     from coevo.cli.live import warning
     from coevo.cli.summary import present
     from coevo.cli.tune_report import following_tuning, print_plan, print_tuning
+    from coevo.reporting.trackers.tracking import tracking
     from coevo.tuning.api import run_tuning
     from coevo.tuning.config import make_tune_config
+    from coevo.tuning.preview import skill_warnings
 
     tables = {
         "options": options_of(option), "evolution_strategy": present(strategy), "weights": present(weights),
@@ -151,7 +186,8 @@ def tune(
     if dry_run:
         print_plan(resolved, as_json=json)
         return
-    warnings = warning(resolved.evolution_strategy.warnings())
+    trackers = tracking(track or ())
+    warnings = warning((*resolved.evolution_strategy.warnings(), *skill_warnings(resolved)))
     with following_tuning(resolved) as listener:
-        result = run_tuning(resolved, runs_dir=runs_dir, listeners=(warnings, listener))
+        result = run_tuning(resolved, runs_dir=runs_dir, listeners=(warnings, listener, *trackers))
     print_tuning(result, as_json=json)

@@ -1,6 +1,7 @@
 """What a tuning run shows while it runs, and when it is done."""
 
 import json
+import shlex
 import sys
 import time
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from coevo.cli.resumable import resumable
 from coevo.cli.summary import console, printable
 from coevo.records.event_log import Event, Listener
 from coevo.tuning.config import TuneConfig
@@ -31,6 +33,7 @@ class Progress:
         self.sigma: float | None = None
         self.measured: list[tuple[int, float]] = []
         self.fault = ""
+        self.is_level = False
 
     def take(self, event: Event) -> str | None:
         """Update from one event; a line worth saying of it, if there is one."""
@@ -41,6 +44,8 @@ class Progress:
         self.generation, self.episodes, self.of = event["generation"], 0, event["episodes"]
         of = f" of {self.config.generations}" if event["purpose"] == "train" else ""
         self.phase = f"generation {self.generation}{of}, {event['purpose']}"
+        if event["purpose"] == "train":
+            self.is_level = False
 
     def _on_episode(self, event: Event) -> str | None:
         self.episodes += 1
@@ -57,6 +62,7 @@ class Progress:
 
     def _on_step(self, event: Event) -> None:
         self.sigma = event["sigma"]
+        self.is_level = self.reward is not None and len(set(event["rewards"])) == 1
 
     def _on_measured(self, event: Event) -> str:
         if event["split"] == "val" and not event["label"] and event["mean"] is not None:
@@ -72,8 +78,9 @@ class Progress:
         reward = "–" if self.reward is None else f"{self.reward:.3f}"
         sigma = "–" if self.sigma is None else f"{self.sigma:.2g}"
         dropped = f"dropped {self.dropped} tasks" if self.dropped else ""
+        level = "all members scored alike: weights stay" if self.is_level else ""
         parts = [f"generation {self.generation}/{self.config.generations}", f"members' score {reward}", f"σ {sigma}"]
-        return " · ".join([*parts, *([dropped] if dropped else [])])
+        return " · ".join([*parts, *filter(None, (level, dropped))])
 
 
 class _Screen:
@@ -102,15 +109,10 @@ def following_tuning(config: TuneConfig) -> Iterator[Listener]:
     """Show progress on standard error while the block runs; yields the listener to give the run.
 
     Raises:
-        typer.Exit: With 130 after an interrupt, once it has said how to go on.
+        typer.Exit: With 130 after an interrupt or SIGTERM, once it has said how to go on.
     """
-    try:
-        with _shown(Progress(config)) as listener:
-            yield listener
-    except KeyboardInterrupt as interrupt:
-        if interrupt.args:
-            typer.echo(f"coevo: interrupted; go on with: coevo resume {interrupt.args[0]}", err=True)
-        raise typer.Exit(130) from None
+    with resumable(), _shown(Progress(config)) as listener:
+        yield listener
 
 
 @contextmanager
@@ -133,21 +135,20 @@ def _ignore(_: object) -> None:
 
 
 def print_plan(config: TuneConfig, *, as_json: bool) -> None:
-    """Show what a run would do."""
-    strategy = config.evolution_strategy
-    plan = {
-        "env": config.env,
-        "model": config.model,
-        "generations": config.generations,
-        "episodes_of_a_generation": config.tasks * strategy.members * strategy.children,
-        "episodes": config.episodes,
-        "measurements": config.generations // config.every + 1 + (config.generations % config.every > 0),
-    }
+    """Show what a run would do, once it is checked as far as is possible without a model.
+
+    Raises:
+        CoevoError: If a run would be refused.
+    """
+    from coevo.tuning.preview import preview
+
+    plan = preview(config)
     if as_json:
         typer.echo(json.dumps(plan))
         return
     for name, value in plan.items():
-        typer.echo(f"{name.replace('_', ' ')}: {value}")
+        told = ", ".join(f"{key} {each}" for key, each in value.items()) if isinstance(value, dict) else value
+        typer.echo(printable(f"{name.replace('_', ' ')}: {'–' if told in (None, '') else told}"))
 
 
 def print_tuning(result: TuneResult, *, as_json: bool) -> None:
@@ -169,19 +170,29 @@ def _print(result: TuneResult) -> None:
     for split, start in result.start.items():
         table.add_row(split, *_row(start, result.chosen.get(split)))
     out.print(table)
-    if result.best is not None:
-        out.print(f"chosen by val: the weights after generation {result.best.generation}", markup=False)
+    for line in _weights(result):
+        out.print(line, markup=False, soft_wrap=True)
     spent = result.spent
     dropped = f", {result.dropped} tasks dropped" if result.dropped else ""
     out.print(
         f"{result.status}: {spent.episodes} of {spent.planned} episodes, {spent.measuring} to measure, {spent.tokens} "
-        f"tokens{dropped}, {result.wall_s:.0f} s, model fingerprint {result.fingerprint}",
+        f"tokens{dropped}, {result.wall_s:.0f} s",
         markup=False,
         soft_wrap=True,
     )
     out.print(f"run: {result.run}", markup=False, soft_wrap=True)
     if result.best is not None and result.best.generation:
-        out.print("as a model folder: coevo export RUN --generation best --to DIR", markup=False, soft_wrap=True)
+        run = shlex.quote(result.run)
+        out.print(f"as a model folder: coevo export {run} --generation best --to FOLDER", markup=False, soft_wrap=True)
+
+
+def _weights(result: TuneResult) -> list[str]:
+    """Which weights `val` chose, and the last ones where these are others, each with its fingerprint."""
+    last = f"the weights after generation {result.generations}, fingerprint {result.fingerprint}"
+    if result.best is None:
+        return [f"last: {last}"]
+    chosen = f"the weights after generation {result.best.generation}, fingerprint {result.best.fingerprint}"
+    return [f"chosen by val: {chosen}"] + ([] if result.best.fingerprint == result.fingerprint else [f"last: {last}"])
 
 
 def _row(start: Measured, chosen: Measured | None) -> tuple[str, ...]:

@@ -109,7 +109,7 @@ def _save(directory: RunDirectory, config: EvalConfig, started: float, status: s
             "over_runs": {split: found.model_dump() for split, found in _over_runs(rows, config.splits).items()},
             "episodes": len(episodes),
             "turns": sum(episode.turns for episode in episodes),
-            "tokens": sum(episode.tokens for episode in episodes),
+            "tokens": sum(episode.tokens + episode.lost for episode in episodes),
             "wall_s": round(time.monotonic() - started, 3),
             "run": str(directory.path),
         }

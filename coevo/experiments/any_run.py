@@ -3,10 +3,11 @@
 from pathlib import Path
 
 from coevo.errors import ConfigError, RunError
-from coevo.experiments.probe_config import is_probe, probe_config_of
+from coevo.experiments.probe_config import probe_config_of
+from coevo.records.run_kind import PROBE, SEARCH, TUNE, check_kind
 from coevo.searching.api import Run, load_run
 from coevo.searching.config import SearchConfig
-from coevo.tuning.config import TuneConfig, is_tuning, tune_config_of
+from coevo.tuning.config import TuneConfig, tune_config_of
 from coevo.tuning.subjects import BEST, generation_of
 
 
@@ -14,10 +15,11 @@ def load_any(path: str | Path) -> Run:
     """A run directory of any kind: the models of all move as a search's does.
 
     Raises:
-        RunError: If it is none, or was written by another version.
+        RunError: If it is none whose weights move, or was written by another version.
     """
     run = Path(path)
-    if is_tuning(run):
+    kind = check_kind(run, SEARCH, PROBE, TUNE)
+    if kind == TUNE:
         config = tune_config_of(run)
         if config.method != "es":
             raise RunError(
@@ -25,7 +27,7 @@ def load_any(path: str | Path) -> Run:
                 f"the model folder {run / 'gradient' / 'best'}"
             )
         return Run(run, _as_search(config), None)
-    return Run(run, probe_config_of(run).as_search(), None) if is_probe(run) else load_run(run)
+    return Run(run, probe_config_of(run).as_search(), None) if kind == PROBE else load_run(run)
 
 
 def generation_named(path: str | Path, name: str | None) -> int | None:
@@ -40,7 +42,7 @@ def generation_named(path: str | Path, name: str | None) -> int | None:
     run = Path(path)
     if name != BEST:
         raise ConfigError(f"expected the number of a generation or {BEST}, got {name!r}")
-    if not is_tuning(run):
+    if check_kind(run, SEARCH, PROBE, TUNE) != TUNE:
         raise ConfigError(f"expected a tuning run, which chooses its best weights, got {run}; name a generation")
     return generation_of(run, BEST)
 

@@ -19,8 +19,10 @@ from coevo.experiments.running import CellRunner, Report
 from coevo.experiments.tables import Provenance, page, table_csv
 from coevo.records.files import write_json, write_text
 from coevo.records.run_directory import SCHEMA_VERSION
+from coevo.records.run_kind import GRID_FILES
 
-GRID, CELLS, TABLE, PAGE, PROVENANCE = "grid.toml", "cells.csv", "table.csv", "table.md", "provenance.json"
+GRID, CELLS = GRID_FILES
+TABLE, PAGE, PROVENANCE = "table.csv", "table.md", "provenance.json"
 
 
 @dataclass(frozen=True, slots=True)

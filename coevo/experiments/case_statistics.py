@@ -17,10 +17,14 @@ from coevo.tuning.scores import pass_at
 
 
 def estimate(values: Sequence[float]) -> Estimate | None:
-    """The mean of values with its 95 % interval; None without any."""
+    """The mean of values with its 95 % interval; None without any.
+
+    Where all values are the same there is no interval: resampling them knows nothing of those that were not drawn, and
+    an interval without width would claim to.
+    """
     if not values:
         return None
-    low, high = bootstrap_interval(np.array(values, np.float64)) if len(values) > 1 else (None, None)
+    low, high = bootstrap_interval(np.array(values, np.float64)) if len(set(values)) > 1 else (None, None)
     return Estimate(value=math.fsum(values) / len(values), low=low, high=high)
 
 

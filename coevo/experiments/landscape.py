@@ -146,6 +146,11 @@ def _save(directory: RunDirectory, config: LandscapeConfig, started: float, stat
     return result
 
 
+def by_chance(points: int) -> str:
+    """How many of so many points would differ from the centre by chance where nothing differs, in words."""
+    return f"{(1 - LEVEL) * points:.2g}"
+
+
 def points_table(points: Sequence[PointResult]) -> str:
     """The points as CSV, one a line, under the names of their fields; empty where there is no number."""
     out = io.StringIO()
@@ -188,12 +193,17 @@ def _point(event: Event, scores: dict[str, dict[str, float]], centre: dict[str, 
 
 
 def compared(differences: Sequence[float]) -> tuple[float | None, float | None, bool]:
-    """The mean of paired differences, its standard error, and whether its 95 % t interval leaves out 0."""
+    """The mean of paired differences, its standard error, and whether its 95 % t interval leaves out 0.
+
+    Where all differences are the same, the t interval has no width; the sign test says then how many are enough.
+    """
     count = len(differences)
     if not count:
         return None, None, False
     mean = math.fsum(differences) / count
     if count == 1:
         return mean, None, False
+    if len(set(differences)) == 1:
+        return differences[0], 0.0, differences[0] != 0.0 and 2 * 0.5**count < 1 - LEVEL
     error = math.sqrt(math.fsum((value - mean) ** 2 for value in differences) / (count - 1) / count)
     return mean, error, abs(mean) > student_quantile((1 + LEVEL) / 2, count - 1) * error

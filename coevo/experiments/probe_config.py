@@ -12,6 +12,7 @@ from coevo.errors import ConfigError, RunError
 from coevo.es.settings import ESSettings
 from coevo.interfaces import Sampling
 from coevo.records.run_directory import RunDirectory
+from coevo.records.run_kind import PROBE, check_kind, kind_of
 from coevo.searching.config import SearchConfig, absolute, make_config
 
 SETS = ("trained", "held_out")
@@ -41,6 +42,11 @@ class ProbeConfig(BaseModel):
     """"embedded", a Hugging Face folder, the name of a downloaded model, or a script of the scripted engine."""
     engine: Literal["auto", "torch", "vllm", "scripted"] = "auto"
     """What completes text; "auto" is torch."""
+    engines: int = Field(default=1, ge=1, le=1024)
+    """Engines on this machine that share the work; each applies every update itself, and all must agree."""
+    heal: bool = False
+    """Whether an engine that disagrees with the others is opened anew and replays the updates, instead of ending the
+    run."""
     es: Literal["dense", "low-rank"] = "dense"
     """Kind of the noise; members of low rank answer in one batch."""
     evolution_strategy: ESSettings
@@ -80,7 +86,7 @@ class ProbeConfig(BaseModel):
     seed: int = Field(default=0, ge=0, lt=2**63)
     """Seed of everything random: parents, prompts, sampling, noise."""
     workers: int = Field(ge=1, le=1024)
-    """Processes that generate, and processes that evaluate."""
+    """Processes that generate, of all engines together, and processes that evaluate."""
     unsafe_no_sandbox: bool = False
     """Run candidates without bubblewrap. Only on a machine with nothing to lose."""
 
@@ -145,6 +151,7 @@ def probe_config_of(run: Path) -> ProbeConfig:
     Raises:
         RunError: If `run` is not the run directory of a probe, or its configuration does not fit this version.
     """
+    check_kind(run, PROBE)
     try:
         return ProbeConfig.model_validate(RunDirectory.open(run).config())
     except ValidationError as error:
@@ -157,7 +164,7 @@ def is_probe(run: Path) -> bool:
     Raises:
         RunError: If it is no run directory.
     """
-    return RunDirectory.open(run).config().get("kind") == "probe"
+    return kind_of(run) == PROBE
 
 
 def with_absolute_paths(config: ProbeConfig) -> ProbeConfig:

@@ -14,9 +14,9 @@ from pathlib import Path
 from coevo.errors import RunError, escaped
 from coevo.evaluation.fresh_seeds import parse_split
 from coevo.experiments.evidence import Evidence
-from coevo.experiments.probe_config import is_probe
 from coevo.records.event_log import CLOCK, RESUMED, Event, read_events
 from coevo.records.run_directory import RunDirectory
+from coevo.records.run_kind import SEARCH, check_kind
 from coevo.searching.api import Run, load_run
 from coevo.searching.closing import Tally
 from coevo.searching.result import SplitResult
@@ -120,8 +120,7 @@ def summarise(path: Path) -> RunSummary:
         RunError: If it is not the run directory of a search, another version wrote it, or its result is not what its
             events say.
     """
-    if is_probe(path):
-        raise RunError(f"expected the run of a search, got a probe: {path}; its numbers are in its result.json")
+    check_kind(path, SEARCH)  # before anything of its result is read
     run = load_run(path)
     file = RunDirectory(run.path).events
     if not file.is_file():

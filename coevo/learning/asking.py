@@ -2,17 +2,21 @@
 
 A request is recorded as charged before it is sent. Answers are handed on as soon as they are there and recorded in
 request order, whatever order they come in. On resume, what the log already holds is not asked again, and what was
-charged but not answered is asked under the same id and seed and not charged again.
+charged but not answered is asked under the same id and seed and not charged again. Where a batch is broken off, answers
+whose turn had not come are noted all the same: somebody may have paid for them.
 """
 
 import hashlib
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
+from coevo.engines.endpoint.spending import CapReachedError
+from coevo.errors import CoevoError
 from coevo.interfaces import Completion, Engine, Request, Sampling
 from coevo.learning.seeds import seed_of
 from coevo.records.event_log import EventLog
-from coevo.records.past import completions
+from coevo.records.past import KEPT, completions
 
 SKILL_METER = "skill"
 """The operator in whose name the skill is distilled: its completions are counted apart from those of operators."""
@@ -44,10 +48,16 @@ class Asker:
         awaited = deque(requests)
         yield from list(arrived.values())
         self._record_turns(awaited, arrived)
-        for completion in self._engine.generate(unanswered) if unanswered else ():
-            arrived[completion.request_id] = completion
-            self._record_turns(awaited, arrived)
-            yield completion
+        try:
+            for completion in self._engine.generate(unanswered) if unanswered else ():
+                arrived[completion.request_id] = completion
+                self._record_turns(awaited, arrived)
+                yield completion
+        except (CapReachedError, CoevoError, KeyboardInterrupt):
+            for request in awaited:
+                if request.id in arrived and request.id not in self._past:
+                    self._log.note(KEPT, **_facts(arrived[request.id]))
+            raise
 
     def _record_turns(self, awaited: deque[Request], arrived: Mapping[str, Completion]) -> None:
         """Record, and take off the queue, the completions whose turn has come."""
@@ -55,13 +65,7 @@ class Asker:
             self._record(arrived[awaited.popleft().id])
 
     def _record(self, completion: Completion) -> None:
-        self._log.emit(
-            "completion",
-            id=completion.request_id,
-            text=completion.text,
-            finish=completion.finish,
-            tokens=completion.num_tokens,
-        )
+        self._log.emit("completion", **_facts(completion))
 
 
 def skill_questions(
@@ -91,6 +95,16 @@ def skill_questions(
         return [answer.text if answer.finish == "stop" else None for answer in ordered]
 
     return ask
+
+
+def _facts(completion: Completion) -> dict[str, Any]:
+    """A completion as it is recorded."""
+    return {
+        "id": completion.request_id,
+        "text": completion.text,
+        "finish": completion.finish,
+        "tokens": completion.num_tokens,
+    }
 
 
 def _charge(request: Request) -> dict[str, object]:

@@ -1,14 +1,17 @@
 """A model made ready to be asked and moved: which engine serves it, how prompts for it are written."""
 
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
 from coevo.engines.endpoint.address import is_address, parse_address
 from coevo.engines.guiding import load_guide
+from coevo.engines.llama_shape import SMALL_MODEL
 from coevo.engines.loading import ModelFolder, Renderer, inspect_folder, read_model_card, resolve_model
 from coevo.engines.policy import FROZEN, WeightPolicy
 from coevo.engines.storage import exact_storage
+from coevo.errors import ConfigError
 from coevo.interfaces import Engine, Storage
 
 EngineName = Literal["auto", "torch", "vllm", "endpoint", "scripted"]
@@ -26,7 +29,9 @@ class ModelChoice:
         weights: Which of them, and how they are kept.
         rank: Rank of the low-rank members it will be asked for; 0 for dense ones.
         members: The most of them at a time.
-        workers: Processes for a small model.
+        workers: Processes for a small model, of all engines together.
+        engines: Engines that share the work; for more than one, see `coevo.engines.fleet`.
+        heals: Whether an engine that disagrees with the others is opened anew instead of ending the run.
     """
 
     model: str
@@ -37,6 +42,8 @@ class ModelChoice:
     rank: int = 0
     members: int = 1
     workers: int = 1
+    engines: int = 1
+    heals: bool = False
 
     @property
     def is_endpoint(self) -> bool:
@@ -66,20 +73,27 @@ def open_model(choice: ModelChoice) -> OpenModel:
 
     Raises:
         ModelError: If the model cannot be loaded.
+        ConfigError: If several engines are to be opened of a server.
     """
     renderer = renderer_of_model(choice)
     if choice.engine == "scripted":
         from coevo.engines.scripted import ScriptedEngine
 
-        return OpenModel(ScriptedEngine.from_file(Path(choice.model)), renderer)
+        return OpenModel(_fleet(choice, lambda: ScriptedEngine.from_file(Path(choice.model))), renderer)
     if choice.is_endpoint:
+        if choice.engines > 1:
+            raise ConfigError(f"a server spreads its requests itself: expected 1 engine, got {choice.engines}")
         from coevo.engines.endpoint.engine import open_endpoint
 
         return OpenModel(open_endpoint(choice.model), renderer)
     folder = inspect_folder(resolve_model(choice.model))
     storage = exact_storage(folder.dtype, choice.weights.update_rule)
     guide = load_guide(choice.weights, folder) if choice.moves else None
-    return OpenModel(_holding_weights(choice, folder), renderer, storage, guide.identity if guide else 0)
+    each = replace(choice, workers=max(1, choice.workers // choice.engines))
+    # A large model, and one that vLLM serves, has one process for each engine, whatever the number of workers.
+    slots = each.workers if choice.engine != "vllm" and folder.num_parameters < SMALL_MODEL else 1
+    engine = _fleet(choice, lambda: _holding_weights(each, folder), slots)
+    return OpenModel(engine, renderer, storage, guide.identity if guide else 0)
 
 
 def renderer_of_model(choice: ModelChoice) -> Renderer:
@@ -94,6 +108,15 @@ def renderer_of_model(choice: ModelChoice) -> Renderer:
         parse_address(choice.model)
         return "chat"
     return read_model_card(resolve_model(choice.model)).renderer
+
+
+def _fleet(choice: ModelChoice, open_engine: Callable[[], Engine], slots: int = 1) -> Engine:
+    """One engine, or as many as the choice says, as one."""
+    if choice.engines == 1:
+        return open_engine()
+    from coevo.engines.fleet.engine import FleetEngine
+
+    return FleetEngine([open_engine] * choice.engines, slots=slots, heals=choice.heals)
 
 
 def _holding_weights(choice: ModelChoice, folder: ModelFolder) -> Engine:

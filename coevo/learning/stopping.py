@@ -43,6 +43,14 @@ class StopRule:
         self._without_progress = 0
         self._decided = {event["generation"]: event["stop"] for event in past if event["kind"] == "generation"}
 
+    def begun(self, best: float) -> StopReason | None:
+        """Take the cost that a run begins with, before its first generation; the reason not to begin, if there is one.
+
+        Progress is counted from here. Time is not asked for: what has taken none yet cannot have taken too much.
+        """
+        self._best = best
+        return "target" if self._target is not None and best <= self._target else None
+
     def reached(self, generation: int, best: float) -> StopReason | None:
         """The reason to stop after this generation, whose best cost is given; None to go on."""
         self._without_progress = 0 if best < self._best else self._without_progress + 1

@@ -5,6 +5,10 @@ Resume does not restore a saved state: it runs the same deterministic loop again
 on it appends. So a log that is continued agrees with an uninterrupted one but for clock fields and `resumed` events,
 and a loop that no longer reproduces its own past is found out at once. What cannot be repeated (completions, verdicts)
 is looked up in the past by whoever needs it.
+
+Beside the story stand two kinds of events that are recorded and never compared. Notes say what no loop reproduces, such
+as what a server was paid; they may come from any thread. An ending is what a run measured after it had been stopped in
+the middle of its story: resumed, it goes on with the story, and readers forget the ending.
 """
 
 import fcntl
@@ -12,17 +16,37 @@ import json
 import os
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from threading import Lock
+from typing import IO, Any, Protocol, runtime_checkable
 
 from coevo.errors import RunError
 
 SCHEMA_VERSION = 1
 CLOCK = "clock"
 RESUMED = "resumed"
+ASIDE = "aside"
+"""The field of an event that is no part of the story; NOTE or ENDING."""
+NOTE = "note"
+ENDING = "ending"
 
 Event = Mapping[str, Any]
 Listener = Callable[[Event], None]
+
+
+@runtime_checkable
+class Follower(Protocol):
+    """A listener that is told of the log itself, too."""
+
+    def __call__(self, event: Event) -> None:
+        """Take an event."""
+
+    def begin(self, path: Path, recorded: tuple[Event, ...]) -> None:
+        """Called before the first event, with the log's file and everything recorded before."""
+
+    def end(self) -> None:
+        """Called when the log is closed; no event follows."""
 
 
 class EventLog:
@@ -31,7 +55,8 @@ class EventLog:
     Args:
         path: The `events.jsonl`; created if missing. A torn last line (a crash in the middle of a write) is cut off.
         now: Seconds since the epoch; injected so that tests can hold the clock still.
-        listeners: Called with every event, recorded ones included, in order.
+        listeners: Called with every event, recorded ones included but for `resumed` and endings, in order and by the
+            thread that emits. On a resumed run the first new event is `resumed`. See also `Follower`.
 
     Raises:
         RunError: If another process has the log open, or a line before the last is not valid.
@@ -44,9 +69,14 @@ class EventLog:
         past, intact = _read(path, self._file)
         self._file.truncate(intact)
         self._file.seek(intact)
-        self._past = deque(event for event in past if event["kind"] != RESUMED)
+        self._past = deque(event for event in past if event["kind"] != RESUMED and event.get(ASIDE) != ENDING)
         self.recorded: tuple[Event, ...] = tuple(past)
         self._resumes = bool(past)
+        self._is_ending = False
+        self._writing = Lock()
+        self._untold: deque[Event] = deque()
+        for follower in self._followers:
+            follower.begin(path, self.recorded)
 
     def emit(self, kind: str, clock: Mapping[str, float] | None = None, **facts: Any) -> None:
         """Record an event, or check it against the recorded past.
@@ -60,13 +90,38 @@ class EventLog:
             RunError: If the loop's event differs from the recorded one.
         """
         event = {"kind": kind, **facts}
-        if self._past:
-            self._tell(self._match(event))
-            return
-        if self._resumes:
-            self._resumes = False
-            self._append({"kind": RESUMED, CLOCK: {"time": self._now()}})
-        self._append({**event, CLOCK: {"time": self._now(), **(clock or {})}})
+        while self._past and self._past[0].get(ASIDE):
+            self._untold.append(self._past.popleft())
+        with self._writing:
+            if self._is_ending:
+                self._append({**event, ASIDE: ENDING}, clock)
+            elif self._past:
+                self._untold.append(self._match(event))
+            else:
+                self._append(event, clock)
+        self._tell()
+
+    def note(self, kind: str, **facts: Any) -> None:
+        """Record, beside the story, what the loop cannot reproduce; from any thread, and durable on return.
+
+        Listeners are told with the next event. Once the log is closed nothing is recorded.
+
+        Args:
+            kind: What happened.
+            facts: JSON-serialisable fields.
+        """
+        with self._writing:
+            if not self._file.closed:
+                self._append({"kind": kind, **facts, ASIDE: NOTE})
+
+    @contextmanager
+    def ending(self) -> Iterator[None]:
+        """Whatever is emitted inside is an ending: a run that is resumed goes on from where the block began."""
+        self._is_ending = True
+        try:
+            yield
+        finally:
+            self._is_ending = False
 
     def _match(self, event: Event) -> Event:
         recorded = self._past.popleft()
@@ -78,20 +133,36 @@ class EventLog:
             )
         return recorded
 
-    def _append(self, event: Event) -> None:
+    def _append(self, event: Event, clock: Mapping[str, float] | None = None) -> None:
+        if self._resumes:
+            self._resumes = False
+            self._write({"kind": RESUMED, CLOCK: {"time": self._now()}})
+        self._write({**event, CLOCK: {"time": self._now(), **(clock or {})}})
+
+    def _write(self, event: Event) -> None:
         self._file.write(_line(event))
         self._file.flush()
-        self._tell(event)
+        self._untold.append(event)
 
-    def _tell(self, event: Event) -> None:
-        for listener in self._listeners:
-            listener(event)
+    def _tell(self) -> None:
+        while self._untold:
+            event = self._untold.popleft()
+            for listener in self._listeners:
+                listener(event)
+
+    @property
+    def _followers(self) -> list[Follower]:
+        return [listener for listener in self._listeners if isinstance(listener, Follower)]
 
     def close(self) -> None:
         """Flush to disk and release the lock; safe to call twice."""
-        if not self._file.closed:
+        with self._writing:
+            if self._file.closed:
+                return
             os.fsync(self._file.fileno())
             self._file.close()
+        for follower in self._followers:
+            follower.end()
 
     def __enter__(self) -> "EventLog":
         return self
@@ -101,7 +172,7 @@ class EventLog:
 
 
 def read_events(path: Path) -> Iterator[Event]:
-    """The events of a log, without locking it; a torn last line is left out.
+    """The events of a log, without locking it; a torn last line and endings that were gone on from are left out.
 
     Raises:
         RunError: If the file is missing or a line before the last is not valid.
@@ -110,7 +181,9 @@ def read_events(path: Path) -> Iterator[Event]:
         raise RunError(f"expected an event log at {path}, found none; is this a run directory?")
     with path.open("rb") as file:
         events, _ = _read(path, file)
-    yield from events
+    resumes = [place for place, event in enumerate(events) if event["kind"] == RESUMED]
+    last = resumes[-1] if resumes else 0
+    yield from (event for place, event in enumerate(events) if place > last or event.get(ASIDE) != ENDING)
 
 
 def _open_locked(path: Path) -> IO[bytes]:
@@ -147,7 +220,11 @@ def _event(line: bytes) -> Event:
 
 
 def _line(event: Event) -> bytes:
-    return (json.dumps(event, ensure_ascii=False, allow_nan=False, separators=(",", ":")) + "\n").encode()
+    text = json.dumps(event, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    try:
+        return f"{text}\n".encode()
+    except UnicodeEncodeError:  # half of a surrogate pair is no UTF-8; escaped, it can be recorded as it came
+        return (json.dumps(event, allow_nan=False, separators=(",", ":")) + "\n").encode()
 
 
 def _short(event: Event) -> str:

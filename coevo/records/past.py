@@ -10,10 +10,13 @@ from coevo.errors import RunError
 from coevo.interfaces import Completion
 from coevo.records.event_log import Event
 
+KEPT = "kept"
+"""The kind of a note: a completion that came before its turn in a batch that was then broken off."""
+
 
 def completions(events: Iterable[Event]) -> dict[str, Completion]:
-    """Every recorded completion, by request id."""
-    return dict(_completion(event) for event in events if event["kind"] == "completion")
+    """Every recorded completion, by request id, also those noted before their turn had come."""
+    return dict(_completion(event) for event in events if event["kind"] in ("completion", KEPT))
 
 
 def verdicts(events: Iterable[Event]) -> dict[tuple[str, str], Evaluation]:

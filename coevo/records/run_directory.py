@@ -1,6 +1,7 @@
 """The run directory: where a run writes, and the only place that knows its file names.
 
 config.toml  environment.json  events.jsonl  candidates/<identity>.py  es/history.jsonl  SKILL.md  best.py  result.json
+trackers.json
 """
 
 import json
@@ -39,8 +40,9 @@ class RunDirectory:
             raise RunError(f"expected a directory to write runs to at {runs_dir}, got: {error.strerror}") from error
         (path / "candidates").mkdir()
         (path / "es").mkdir()
-        write_text(path / "config.toml", to_toml({"schema_version": SCHEMA_VERSION, **config}))
-        return cls(path)
+        run = cls(path)
+        run.save_config(config)
+        return run
 
     @classmethod
     def open(cls, path: Path) -> "RunDirectory":
@@ -76,6 +78,10 @@ class RunDirectory:
                 f"{file}: expected schema_version {SCHEMA_VERSION}, got {version}; use the coevo that wrote it"
             )
         return values
+
+    def save_config(self, config: Mapping[str, Any]) -> None:
+        """Write the resolved configuration; of a run that has a log, with the log open."""
+        write_text(self.path / "config.toml", to_toml({"schema_version": SCHEMA_VERSION, **config}))
 
     def open_log(self, now: Callable[[], float], listeners: tuple[Listener, ...] = ()) -> EventLog:
         """The event log, locked for this process."""
@@ -115,6 +121,18 @@ class RunDirectory:
     def save_skill(self, text: str) -> None:
         """Write the latest version of the skill; earlier ones are in the event log."""
         write_text(self.path / "SKILL.md", text)
+
+    def trackers(self) -> dict[str, str]:
+        """What each tracker that has followed the run calls it, by the tracker's name."""
+        try:
+            return dict(json.loads((self.path / "trackers.json").read_text())["runs"])
+        except (OSError, ValueError, LookupError, TypeError):  # worth no run: the tracker begins one of its own then
+            return {}
+
+    def save_tracker(self, name: str, known_as: str) -> None:
+        """Remember what a tracker calls the run; never a key."""
+        runs = {**self.trackers(), name: known_as}
+        write_json(self.path / "trackers.json", {"schema_version": SCHEMA_VERSION, "runs": runs})
 
     def save_best(self, best: Candidate) -> None:
         """Write `best.py`."""

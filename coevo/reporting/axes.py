@@ -30,8 +30,15 @@ class Axis:
         return start + (value - self.low) / (self.high - self.low) * (end - start)
 
     def ticks(self, most: int = 6) -> list[float]:
-        """Round values on the axis, at most so many."""
-        return ticks(min(self.low, self.high), max(self.low, self.high), most, integer=self.integer)
+        """Round values on the axis, at most so many, no two of which are written alike."""
+        low, high = min(self.low, self.high), max(self.low, self.high)
+        for count in range(most, 1, -1):
+            found = ticks(low, high, count, integer=self.integer)
+            if found and len(set(map(self.show, found))) == len(found):
+                return found
+        # The axis is narrower than what its numbers can tell apart: the first of each that is written alike.
+        finest = ticks(low, high, most, integer=self.integer)
+        return sorted({self.show(value): value for value in reversed(finest)}.values())
 
 
 def axis_for(

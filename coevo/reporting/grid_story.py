@@ -14,6 +14,7 @@ from coevo.errors import CoevoError, RunError
 from coevo.experiments.bench import CELLS, GRID, PROVENANCE, TABLE
 from coevo.experiments.rows import Row, read_rows
 from coevo.experiments.statistics import Outcome
+from coevo.records.run_kind import is_grid as is_grid
 from coevo.reporting.story import Sense
 from coevo.reporting.telling import tell_run
 
@@ -96,11 +97,6 @@ class GridStory:
     def senses(self) -> Mapping[str, Sense]:
         """Direction of each problem's objective."""
         return {result.problem: result.sense for result in self.results}
-
-
-def is_grid(path: Path) -> bool:
-    """Whether a folder is one that `coevo bench` wrote its tables into."""
-    return (path / GRID).is_file() and (path / CELLS).is_file()
 
 
 def tell_grid(out: Path) -> GridStory:

@@ -109,9 +109,7 @@ def _axes(chart: HeatMap) -> Iterable[Markup]:
         value = number(chart.offsets[place], 2)
         x, _, side = _corner(chart, place, 0)
         _, y, _ = _corner(chart, 0, place)
-        anchor = "start" if place == 0 else "end" if place == last else "middle"
-        at = x if place == 0 else x + side if place == last else x + side / 2
-        yield element("text", value, x=at, y=_TOP + _SIDE + 15, text_anchor=anchor)
+        yield element("text", value, x=x + side / 2, y=_TOP + _SIDE + 15, text_anchor="middle")
         yield element("text", value, x=_LEFT - 6, y=y + side / 2 + 4, text_anchor="end")
     yield element("text", chart.labels[0], x=_LEFT + _SIDE, y=_TOP + _SIDE + 30, text_anchor="end", class_="label")
     yield element("text", chart.labels[1], x=2, y=14, class_="label")

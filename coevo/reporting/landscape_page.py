@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from coevo.experiments.landscape import PointResult, points_of
+from coevo.experiments.landscape import PointResult, by_chance, points_of
 from coevo.records.event_log import read_events
 from coevo.records.run_directory import RunDirectory
 from coevo.reporting import tables
@@ -36,6 +36,8 @@ def landscape_page(path: Path) -> str:
         env=str(started.get("env", settings.env)),
         status="finished" if done else "unfinished: it still runs, or was stopped",
         settings=settings,
+        model=_last(settings.model),
+        origin=_last(settings.runs[0]) if settings.runs else "",
         fingerprint=str(started.get("fingerprint", "")),
         facts=_facts(settings, points),
         figures=[_scores(settings, points), _errors(settings, points)] if points else [],
@@ -43,6 +45,11 @@ def landscape_page(path: Path) -> str:
         config=(directory.path / "config.toml").read_text(errors="backslashreplace"),
         limit=SHOWN_CODE,
     )
+
+
+def _last(name: str) -> str:
+    """A path by its last part alone; a name as it is. The whole is in the configuration."""
+    return Path(name).name if Path(name).is_absolute() else name
 
 
 def _centre(settings: LandscapeConfig, points: Sequence[PointResult]) -> PointResult | None:
@@ -59,7 +66,7 @@ def _facts(settings: LandscapeConfig, points: Sequence[PointResult]) -> tuple[Fa
     return (
         Fact("score at the centre", score, "± standard error over tasks"),
         Fact("points that differ from it", count(differing),
-             f"of {count(others)}; {number(0.05 * others, 2)} would by chance where nothing differs"),
+             f"of {count(others)}; {by_chance(others)} would by chance where nothing differs"),
         Fact("points", count(len(points)), f"of {count(settings.points**2)}"),
         Fact("episodes", count(episodes), f"{count(settings.repeats)} of each task at each point"),
     )  # fmt: skip

@@ -1,5 +1,6 @@
 """How a model moved in a run of any kind: figures of σ, of the updates, and of what the guard refused."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Protocol
 
@@ -9,7 +10,7 @@ from coevo.reporting.axes import Axis, axis_for
 from coevo.reporting.chart import Chart, Series, line_chart
 from coevo.reporting.figures import Figure
 from coevo.reporting.learning_story import GuardStory, StepStory
-from coevo.reporting.tables import table
+from coevo.reporting.tables import Table, table
 from coevo.reporting.text import count, number, percent, whole
 from coevo.searching.config import SearchConfig
 from coevo.tuning.config import TuneConfig
@@ -37,7 +38,7 @@ def movement(story: Moved) -> list[Figure]:
 
 
 def sigma(story: Moved) -> Figure | None:
-    """σ of each step."""
+    """σ of each step; of a tuning run by generation, which is one step."""
     caption = "Standard deviation σ of the noise that makes each perturbed model, in weight units."
     if story.guards and story.guards[-1].scale < 1:
         caption += f" The guard has narrowed it to {number(story.guards[-1].scale, 3)} of its schedule."
@@ -59,19 +60,28 @@ def update_length(story: Moved) -> Figure | None:
 def _by_step(story: Moved, key: str, title: str, caption: str, series: Series) -> Figure | None:
     if not story.steps:
         return None
-    places = [step.step for step in story.steps]
+    by_generation = isinstance(story.settings, TuneConfig)
+    places = [step.generation if by_generation else step.step for step in story.steps]
     known = [value for value in series.ys if value is not None]
     description = f"{len(places)} steps; from {number(known[0], 3)} to {number(known[-1], 3)}."
-    x = axis_for("step", places, integer=True, show=whole)
+    x = axis_for("generation" if by_generation else "step", places, integer=True, show=whole)
     y = axis_for(series.name, known, floor=0.0, show=lambda value: number(value, 3))
     drawing = line_chart(Chart(title, description, x, y, (replace(series, xs=places),), labelled=False))
+    return Figure(key, title, caption, drawing, _steps(story.steps, by_generation=by_generation))
+
+
+def _steps(steps: Sequence[StepStory], *, by_generation: bool) -> Table:
+    """The steps in numbers; where a generation is one step, its number and no operator says which."""
+    places = ("generation",) if by_generation else ("step", "generation", "operator")
+    heads = (*places, "σ", "√Σc²", "mean reward", "its spread", "fingerprint after")
     rows = (
-        (tables.whole(s.step), tables.whole(s.generation), tables.words(s.operator), tables.real(s.sigma, 4),
-         tables.real(s.length, 4), tables.real(s.mean_reward, 4), tables.real(s.spread, 4), tables.code(s.fingerprint))
-        for s in story.steps
+        (*((tables.whole(s.generation),) if by_generation
+           else (tables.whole(s.step), tables.whole(s.generation), tables.words(s.operator))),
+         tables.real(s.sigma, 4), tables.real(s.length, 4), tables.real(s.mean_reward, 4), tables.real(s.spread, 4),
+         tables.code(s.fingerprint))
+        for s in steps
     )  # fmt: skip
-    heads = ("step", "generation", "operator", "σ", "√Σc²", "mean reward", "its spread", "fingerprint after")
-    return Figure(key, title, caption, drawing, table("Steps", heads, rows))
+    return table("Steps", heads, rows)
 
 
 def guard(story: Moved) -> Figure | None:

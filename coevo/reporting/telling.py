@@ -4,7 +4,6 @@ from pathlib import Path
 
 from coevo.content import ProblemFolder, find_problem
 from coevo.errors import ContentError, RunError
-from coevo.experiments.probe_config import is_probe
 from coevo.records.event_log import read_events
 from coevo.records.run_directory import RunDirectory
 from coevo.reporting.ending import Yardstick, comparisons_of, sense_of, splits_of
@@ -23,8 +22,6 @@ def tell_run(path: Path) -> RunStory:
         RunError: If `path` is not the run directory of a search, or its log was edited or written by another version.
     """
     directory = RunDirectory.open(path)
-    if is_probe(path):
-        raise RunError(f"expected the run of a search at {path}, got that of a probe; coevo report shows it by itself")
     config = config_of(path)
     journal = Journal(config.charge_first)
     for event in read_events(directory.events) if directory.events.exists() else ():

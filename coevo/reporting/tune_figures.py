@@ -11,7 +11,7 @@ from coevo.reporting.figures import Figure
 from coevo.reporting.tables import table
 from coevo.reporting.text import count, number, whole
 from coevo.reporting.tune_story import TuneStory
-from coevo.tuning.field import VAL
+from coevo.tuning.config import VAL
 
 ENDED = {
     "done": "by its rules", "truncated": "environment's limit", "turns": "limit of turns",
@@ -101,6 +101,30 @@ def lengths(story: TuneStory) -> list[Figure]:
         figure = _by_generation(key, title, f"{key} per episode", caption, Series(key, places, values), numbers)
         found += [figure] if figure else []
     return found
+
+
+def gradients(story: TuneStory) -> list[Figure]:
+    """What a baseline's updates came to; the divergence where it is part of the loss."""
+    places = [each.generation for each in story.gradients]
+    curves = [
+        ("loss", "Loss", "the loss that is minimised", [each.loss for each in story.gradients]),
+        ("norm", "Gradient norm", "the gradient's length before it is clipped", [g.norm for g in story.gradients]),
+    ]
+    if story.settings.baseline.kl > 0:
+        values = [each.kl for each in story.gradients]
+        curves.append(("kl", "Divergence", "the estimated divergence from the first weights", values))
+    rows = [
+        (tables.whole(g.generation), tables.real(g.loss, 4), tables.real(g.kl, 4), tables.real(g.norm, 4),
+         tables.whole(g.updates))
+        for g in story.gradients
+    ]  # fmt: skip
+    numbers = table("Updates by generation", ("generation", "loss", "divergence", "gradient norm", "updates"), rows)
+    found = (
+        _by_generation(key, title, title.lower(), f"Mean over a generation's updates of {meaning}.",
+                       Series(key, places, values), numbers)
+        for key, title, meaning, values in curves
+    )  # fmt: skip
+    return [figure for figure in found if figure]
 
 
 def endings(story: TuneStory) -> Figure | None:

@@ -9,8 +9,8 @@ from coevo.reporting.run_page import SHOWN_CODE, Fact, environment_table
 from coevo.reporting.tables import Cell, Table, table
 from coevo.reporting.text import DASH, count, duration, number
 from coevo.reporting.tune_story import Conversation, TuneStory
+from coevo.tuning.config import VAL
 from coevo.tuning.episodes import Turn
-from coevo.tuning.field import VAL
 from coevo.tuning.result import Measured
 
 STATUSES = {
@@ -60,7 +60,7 @@ def tune_page(story: TuneStory) -> str:
         facts=_facts(story),
         results=_results(story),
         figures=[each for each in (*curves, tune_figures.endings(story)) if each],
-        learning=movement(story),
+        learning=[*movement(story), *tune_figures.gradients(story)],
         conversations=_conversations(story),
         environment=environment_table(story.version, story.environment),
         limit=SHOWN_CODE,

@@ -13,9 +13,8 @@ from coevo.reporting.environment import read_environment
 from coevo.reporting.learning import skill_of, step_of
 from coevo.reporting.learning_story import GuardStory, SkillStory, StepStory
 from coevo.reporting.reading import number, take
-from coevo.tuning.config import TuneConfig, tune_config_of
+from coevo.tuning.config import TRAIN, TuneConfig, tune_config_of
 from coevo.tuning.episodes import Episode, past_episodes
-from coevo.tuning.field import TRAIN
 from coevo.tuning.result import Measured
 
 
@@ -36,6 +35,17 @@ class Generation:
     generation: int
     dropped: tuple[str, ...]
     found: Measured
+
+
+@dataclass(frozen=True, slots=True)
+class Gradient:
+    """What a baseline learned in a generation: means over its updates of the loss, of the divergence, of the norm."""
+
+    generation: int
+    loss: float
+    kl: float
+    norm: float
+    updates: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +83,7 @@ class TuneStory:
     measurements: tuple[Measurement, ...]
     generations: tuple[Generation, ...]
     steps: tuple[StepStory, ...]
+    gradients: tuple[Gradient, ...]
     skills: tuple[SkillStory, ...]
     conversations: tuple[Conversation, ...]
     ended: Mapping[str, Mapping[str, int]]
@@ -114,6 +125,7 @@ def tell_tuning(path: Path) -> TuneStory:
         measurements=tuple(journal.measurements),
         generations=tuple(journal.generations),
         steps=tuple(journal.steps),
+        gradients=tuple(journal.gradients),
         skills=tuple(journal.skills),
         conversations=tuple(journal.conversations),
         ended=journal.ended,
@@ -142,6 +154,7 @@ class _Journal:
         self.measurements: list[Measurement] = []
         self.generations: list[Generation] = []
         self.steps: list[StepStory] = []
+        self.gradients: list[Gradient] = []
         self.skills: list[SkillStory] = []
         self.conversations: list[Conversation] = []
         self.ended: defaultdict[str, Counter[str]] = defaultdict(Counter)
@@ -162,7 +175,7 @@ class _Journal:
             "started": self._take_start, "playing": self._take_playing, "episode": self._take_episode,
             "played": self._take_played, "measured": self._take_measured, "step": self._take_step,
             "skill": self._take_skill, "asked": self._take_asked, "chosen": self._take_chosen,
-            "finished": self._take_end, RESUMED: self._take_resumed,
+            "finished": self._take_end, "gradient": self._take_gradient, RESUMED: self._take_resumed,
         })  # fmt: skip
 
     def _take_clock(self, event: Event) -> None:
@@ -186,7 +199,7 @@ class _Journal:
         self.ended[purpose][episode.ended] += 1
         self.spent["training" if purpose == TRAIN else "measuring"] += 1
         self.spent["turns"] += episode.turns
-        self.spent["tokens"] += episode.tokens
+        self.spent["tokens"] += episode.tokens + episode.lost
         if episode.opening:
             self.conversations.append(Conversation(generation, purpose, episode))
 
@@ -201,6 +214,18 @@ class _Journal:
 
     def _take_step(self, event: Event) -> None:
         self.steps.append(step_of(event))
+        self.fingerprint = str(event["fingerprint"])
+
+    def _take_gradient(self, event: Event) -> None:
+        self.gradients.append(
+            Gradient(
+                int(event["generation"]),
+                float(event["loss"]),
+                float(event["kl"]),
+                float(event["grad_norm"]),
+                int(event["updates"]),
+            )
+        )
         self.fingerprint = str(event["fingerprint"])
 
     def _take_skill(self, event: Event) -> None:

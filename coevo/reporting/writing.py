@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from coevo.errors import ConfigError
-from coevo.experiments.probe_config import is_probe
 from coevo.records.files import write_text
+from coevo.records.run_kind import EVAL_AGENT, LANDSCAPE, PROBE, TUNE, is_grid, kind_of
 from coevo.reporting.comparison import comparison_page
 from coevo.reporting.grid_page import grid_page
-from coevo.reporting.grid_story import is_grid, tell_grid
+from coevo.reporting.grid_story import tell_grid
 from coevo.reporting.landscape_page import landscape_page
 from coevo.reporting.picture import picture_of
 from coevo.reporting.probe_page import probe_page
@@ -17,7 +17,6 @@ from coevo.reporting.run_page import run_page
 from coevo.reporting.telling import tell_run
 from coevo.reporting.tune_page import tune_page
 from coevo.reporting.tune_story import tell_tuning
-from coevo.tuning.eval_config import kind_of
 
 PAGE = "report.html"
 
@@ -93,14 +92,14 @@ def _written(file: Path, page: str) -> Path:
 def _page(folder: Path, draw: bool | None) -> str:
     if is_grid(folder):
         return grid_page(tell_grid(folder))
-    if is_probe(folder):
-        return probe_page(tell_probe(folder))
     kind = kind_of(folder)
-    if kind == "tune":
+    if kind == PROBE:
+        return probe_page(tell_probe(folder))
+    if kind == TUNE:
         return tune_page(tell_tuning(folder))
-    if kind == "landscape":
+    if kind == LANDSCAPE:
         return landscape_page(folder)
-    if kind == "eval-agent":
+    if kind == EVAL_AGENT:
         raise ConfigError(f"an evaluation has no page, got {folder}; its numbers are in result.json")
     story = tell_run(folder)
     is_drawn = draw is not False and story.best is not None

@@ -2,7 +2,8 @@
 
 import hashlib
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,14 +15,16 @@ from coevo import __version__
 from coevo.candidate import Candidate
 from coevo.content import ProblemFolder, explain
 from coevo.errors import ConfigError, RunError
+from coevo.learning.paying import CAP_STATUSES
 from coevo.records.environment import describe_environment
 from coevo.records.event_log import SCHEMA_VERSION, Event, Listener, read_events
 from coevo.records.run_directory import RunDirectory
+from coevo.records.run_kind import SEARCH, check_kind
 from coevo.searching.assemble import assembled
 from coevo.searching.closing import closing
 from coevo.searching.config import SearchConfig, absolute, make_config
-from coevo.searching.finish import Reported, choose_best, report
-from coevo.searching.loop import Search, evolve
+from coevo.searching.finish import Findings, Reported, choose_best, report
+from coevo.searching.loop import Outcome, Search, evolve
 from coevo.searching.result import SearchResult
 
 FINAL = frozenset({"done", "target", "patience", "time", "no-valid-candidate"})
@@ -73,23 +76,25 @@ def load_run(path: str | Path) -> Run:
     """Read a run directory without locking it.
 
     Raises:
-        RunError: If it is not one, or was written by another version.
+        RunError: If it is not that of a search, or was written by another version.
     """
     directory = RunDirectory.open(Path(path))
+    config = config_of(directory.path)
     values = directory.result()
     try:
         result = None if values is None else SearchResult.model_validate(values)
     except ValidationError as error:
         raise RunError(f"{directory.path / 'result.json'}: {explain(error)}") from error
-    return Run(directory.path, config_of(directory.path), result)
+    return Run(directory.path, config, result)
 
 
 def config_of(run: Path) -> SearchConfig:
     """The configuration a run was started with.
 
     Raises:
-        RunError: If `run` is not a run directory or its configuration does not fit this version.
+        RunError: If `run` is not the run directory of a search, or its configuration does not fit this version.
     """
+    check_kind(run, SEARCH)
     try:
         return make_config(RunDirectory.open(run).config())
     except ConfigError as error:
@@ -117,16 +122,28 @@ def run_search(config: SearchConfig, *, runs_dir: Path, listeners: tuple[Listene
     return _run(config, create, listeners)
 
 
-def resume_search(run: Path, *, listeners: tuple[Listener, ...] = ()) -> SearchResult:
-    """Go on with a run that was interrupted or killed; the result of a finished run is returned as it is.
+def resume_search(
+    run: Path, *, allowance: Mapping[str, float] | None = None, listeners: tuple[Listener, ...] = ()
+) -> SearchResult:
+    """Go on with a run that was interrupted, killed or at a cap; the result of a finished run is returned as it is.
+
+    Args:
+        run: Its directory.
+        allowance: Fields of the allowance that are to be others from now on, such as a higher cap; they are kept in
+            the run's configuration.
+        listeners: Called with every event, recorded ones included.
 
     Raises:
         RunError: If `run` is not a run directory, is in use, or no longer reproduces its own past.
+        ConfigError: If the allowance does not suit the run.
     """
     loaded = load_run(run)
     if loaded.result is not None and loaded.result.status in FINAL:
         return loaded.result
-    return _run(loaded.config, lambda: RunDirectory(loaded.path), listeners)
+    values = loaded.config.model_dump()
+    values["allowance"] = {**values["allowance"], **(allowance or {})}
+    config = make_config(values)
+    return _run(config, lambda: RunDirectory(loaded.path), listeners)
 
 
 def _run(
@@ -137,20 +154,16 @@ def _run(
         directory.save_environment(
             {**describe_environment(), "model": config.model, "fingerprint": _fingerprint(search)}
         )
+        if config_of(directory.path).allowance != config.allowance:  # the log is open: nobody else writes here
+            directory.save_config(config.model_dump(mode="json"))
         try:
             search.log.emit("started", **_opening(search))
             outcome = evolve(search)
-            best = choose_best(outcome.population, search.examiner, search.problem) if outcome.population else None
-            if best is not None:
-                directory.save_best(best.candidate)
-            wanted = Reported(config.splits, config.compare, search.references)
-            findings = report(search.problem, best, search.examiner, wanted)
-            for name, means in findings.textbook.items():
-                search.log.emit("textbook", name=name, objectives=means)
+            with search.log.ending() if outcome.status in CAP_STATUSES else nullcontext():
+                findings = _concluded(search, directory, outcome)
         except KeyboardInterrupt:
             directory.save_result(closing(search, directory, started, "interrupted"))
             raise KeyboardInterrupt(str(directory.path)) from None
-        search.log.emit("finished", status=outcome.status, best=findings.best.candidate if findings.best else None)
         result = SearchResult.model_validate(
             {
                 **closing(search, directory, started, outcome.status),
@@ -161,6 +174,20 @@ def _run(
         )
         directory.save_result(result.model_dump(mode="json"))
     return result
+
+
+def _concluded(search: Search, directory: RunDirectory, outcome: Outcome) -> Findings:
+    """Choose the best heuristic, keep it, measure it beside its yardsticks, and record the end."""
+    population = outcome.population
+    best = choose_best(population, search.examiner, search.problem) if population else None
+    if best is not None:
+        directory.save_best(best.candidate)
+    wanted = Reported(search.config.splits, search.config.compare, search.references)
+    findings = report(search.problem, best, search.examiner, wanted)
+    for name, means in findings.textbook.items():
+        search.log.emit("textbook", name=name, objectives=means)
+    search.log.emit("finished", status=outcome.status, best=findings.best.candidate if findings.best else None)
+    return findings
 
 
 def content_hash(problem: ProblemFolder) -> str:

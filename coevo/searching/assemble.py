@@ -13,6 +13,7 @@ from coevo.evaluation import EvaluationPool
 from coevo.evolution.operators import Operator, evolving
 from coevo.evolution.renderers import RendererName, renderer_named, unreadable
 from coevo.learning.asking import Asker
+from coevo.learning.paying import keep_accounts
 from coevo.learning.stopping import Limits, StopRule
 from coevo.records.event_log import Listener
 from coevo.records.run_directory import RunDirectory
@@ -61,6 +62,7 @@ def assembled(
         textbook_algorithms(problem)
         directory = open_directory()
         log = stack.enter_context(directory.open_log(time.time, listeners))
+        keep_accounts(config.allowance, log, model.engine, mentor)
         examiner = Examiner(pool, log, directory)
         analyst = analyst_of(config, problem.description, mentor, log)
         yield (

@@ -83,6 +83,7 @@ class Breeder:
         self._renderer = renderer
         self._log = log
         self._examiner = examiner
+        self._drafts: dict[str, _Draft] = {}
 
     def breed(self, generation: int, wanted: Sequence[Assignment], prompting: Prompting) -> list[Child]:
         """Make a batch of children, in the order of the assignments.
@@ -95,13 +96,19 @@ class Breeder:
         named = {f"{generation}.{each.operator.name}.{place}": each for place, each in enumerate(wanted)}
         requests = [self._request(name, assignment, prompting) for name, assignment in named.items()]
         operators = "+".join(dict.fromkeys(assignment.operator.name for assignment in wanted))
-        drafts: dict[str, _Draft] = {}
+        drafts = self._drafts = {}
         for completion in self._asker.ask(requests, operator=operators, generation=generation):
             draft = self._read(named[completion.request_id], completion)
             drafts[completion.request_id] = draft
             if draft.candidate is not None:
                 self._examiner.begin(draft.candidate)
         return [self._child(name, generation, assignment, drafts[name]) for name, assignment in named.items()]
+
+    def rescued(self) -> list[Scored]:
+        """What is valid of the latest batch, which was broken off: answers that came have been paid for."""
+        candidates = [draft.candidate for draft in self._drafts.values() if draft.candidate is not None]
+        verdicts = [(candidate, self._examiner.verdict(candidate)) for candidate in candidates]
+        return [Scored(candidate, verdict.cost) for candidate, verdict in verdicts if verdict.cost is not None]
 
     def _request(self, name: str, assignment: Assignment, prompting: Prompting) -> Request:
         parents = [parent.candidate for parent in assignment.parents]

@@ -5,6 +5,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
+from coevo.learning.paying import paid
 from coevo.records.event_log import Event, read_events
 from coevo.records.run_directory import RunDirectory
 from coevo.searching.loop import Search
@@ -81,7 +82,8 @@ class Tally:
 def closing(search: Search, directory: RunDirectory, started: float, status: str) -> dict[str, Any]:
     """The part of a result that an interrupted run has too."""
     tally = Tally(search.config.charge_first)
-    for event in read_events(directory.events):
+    events = list(read_events(directory.events))
+    for event in events:
         tally.take(event)
     planned = search.plan.charged
     return {
@@ -94,6 +96,7 @@ def closing(search: Search, directory: RunDirectory, started: float, status: str
         "budget": {"operator": tally.asked, "on_top": tally.on_top, "skill": tally.skill, "planned": planned},
         "fingerprint": tally.fingerprint,
         "failures": tally.frequent_failures() if tally.best is None else (),
+        "paid": paid(events, search.config.allowance),
         "wall_s": round(time.monotonic() - started, 3),
         "run": str(directory.path),
     }

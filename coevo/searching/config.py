@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from coevo.content import explain
 from coevo.engines.endpoint.address import is_address
+from coevo.engines.endpoint.spending import Allowance
 from coevo.engines.policy import FROZEN, GUIDED, WeightPolicy
 from coevo.errors import ConfigError
 from coevo.es.settings import ESSettings
@@ -40,6 +41,11 @@ class SearchConfig(BaseModel):
     """What completes text; "auto" is endpoint for an http(s) address and torch otherwise."""
     tensor_parallel: int = Field(default=1, ge=1)
     """Devices (on the CPU: processes) over which vLLM shards the model; never changes the weights' bits."""
+    engines: int = Field(default=1, ge=1, le=1024)
+    """Engines on this machine that share the work; each applies every update itself, and all must agree."""
+    heal: bool = False
+    """Whether an engine that disagrees with the others is opened anew and replays the updates, instead of ending the
+    run."""
     es: Literal["dense", "low-rank", "off"] = "dense"
     """Whether evolution strategies perturb and update weights at the operators that evolve the model, and with which
     noise; members of low rank answer in one batch."""
@@ -85,6 +91,8 @@ class SearchConfig(BaseModel):
     """Stop after this many generations without improvement."""
     max_hours: float | None = Field(default=None, gt=0, allow_inf_nan=False)
     """Stop after the first generation that ends past this wall time; a resumed run starts its clock anew."""
+    allowance: Allowance = Allowance()
+    """What servers may be paid, and their prices; a run that reaches a cap goes on when resumed with a higher one."""
     seed: int = Field(default=0, ge=0, lt=2**63)
     """Seed of everything random: parents, sampling, noise."""
     splits: tuple[str, ...] = ()
@@ -92,7 +100,7 @@ class SearchConfig(BaseModel):
     compare: bool = True
     """Whether the end of the search also measures the problem's baselines and textbook algorithms."""
     workers: int = Field(default_factory=lambda: len(os.sched_getaffinity(0)), ge=1, le=1024)
-    """Processes that generate, and processes that evaluate."""
+    """Processes that generate, of all engines together, and processes that evaluate."""
     unsafe_no_sandbox: bool = False
     """Run candidates without bubblewrap. Only on a machine with nothing to lose."""
 
@@ -144,6 +152,18 @@ class SearchConfig(BaseModel):
         return self
 
     @model_validator(mode="after")
+    def _is_paid(self) -> "SearchConfig":
+        allowance, asks = self.allowance, self.engine == "endpoint" or is_address(self.model)
+        if not allowance.is_empty and not asks and not is_address(self.skill_model):
+            raise ValueError(
+                f"caps and prices are for servers, got model {self.model!r}, which costs nothing; drop them, or name "
+                "a server as model or skill_model"
+            )
+        if allowance.skill_price_in is not None and self.skill_model in ("", "statistics"):
+            raise ValueError("skill prices are for a skill model of its own, got none; add skill_model, or drop them")
+        return self
+
+    @model_validator(mode="after")
     def _is_served(self) -> "SearchConfig":
         serves = "endpoint" if is_address(self.model) else self.engine
         if self.engine not in ("auto", serves):
@@ -157,8 +177,20 @@ class SearchConfig(BaseModel):
             )
         return self
 
+    @model_validator(mode="after")
+    def _has_engines(self) -> "SearchConfig":
+        if self.heal and self.engines == 1:
+            raise ValueError("heal is for engines that disagree, got 1 engine; add --engines, or drop it")
+        if self.engines > 1 and (is_address(self.model) or self.engine == "endpoint"):
+            raise ValueError(
+                f"a server spreads the requests in flight itself, got engines {self.engines}; drop --engines"
+            )
+        if self.engines > 1 and self.method == "grammar":
+            raise ValueError(f"method grammar asks no engine, got engines {self.engines}; drop --engines")
+        return self
 
-TABLES = ("evolution_strategy", "weights", "skill")
+
+TABLES = ("evolution_strategy", "weights", "skill", "allowance")
 """Fields that are tables: a partial one is filled up with defaults."""
 
 EMBEDDED_STRATEGY: dict[str, Any] = {"sigma": 5e-3, "alpha": 2.5e-3}

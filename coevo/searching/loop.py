@@ -13,6 +13,7 @@ import numpy as np
 
 from coevo.candidate import Candidate
 from coevo.content import ProblemFolder
+from coevo.engines.endpoint.spending import CapReachedError
 from coevo.evolution.operators import Operator
 from coevo.evolution.population import Population, Scored
 from coevo.interfaces import Engine, Member, Sampling
@@ -57,7 +58,7 @@ class Search:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How the loop ended: "done", a stop reason, or "no-valid-candidate"."""
+    """How the loop ended: "done", a stop reason, the cap that was reached, or "no-valid-candidate"."""
 
     population: Population
     status: str
@@ -65,26 +66,35 @@ class Outcome:
 
 def evolve(search: Search) -> Outcome:
     """Run a search from its first population to the end of its plan, or until a stop rule holds."""
-    population = first_population(search)
-    if search.plan.first and not population:
-        return Outcome(population, "no-valid-candidate")
-    for generation, counts in enumerate(search.plan.generations, 1):
-        for name, count in counts.items():
-            population = advance(search, population, generation, search.operators[name], count)
-        stop = conclude(search, population, generation)
-        if stop:
-            return Outcome(population, stop)
-        search.teacher.teach(generation, is_last=generation == len(search.plan.generations))
+    population = own_heuristics(search)
+    try:
+        population = first_population(search, population)
+        if search.plan.first and not population:
+            return Outcome(population, "no-valid-candidate")
+        for generation, counts in enumerate(search.plan.generations, 1):
+            for name, count in counts.items():
+                population = advance(search, population, generation, search.operators[name], count)
+            stop = conclude(search, population, generation)
+            if stop:
+                return Outcome(population, stop)
+            search.teacher.teach(generation, is_last=generation == len(search.plan.generations))
+    except CapReachedError as reached:
+        with search.log.ending():
+            return Outcome(population.manage(search.breeder.rescued()), reached.cap)
     return Outcome(population, "done" if population else "no-valid-candidate")
 
 
-def first_population(search: Search) -> Population:
-    """The user's own heuristics and, but for a search by sampling, the first completions of i1."""
-    population = Population(search.config.population)
+def own_heuristics(search: Search) -> Population:
+    """The user's own heuristics, as far as they are valid."""
     for candidate in search.start:
         search.examiner.begin(candidate)
     verdicts = [(candidate, search.examiner.verdict(candidate)) for candidate in search.start]
-    population = population.manage(Scored(c, v.cost) for c, v in verdicts if v.cost is not None)
+    own = [Scored(candidate, verdict.cost) for candidate, verdict in verdicts if verdict.cost is not None]
+    return Population(search.config.population).manage(own)
+
+
+def first_population(search: Search, population: Population) -> Population:
+    """The same with, but for a search by sampling, the first completions of i1."""
     if not search.plan.first:
         return population
     seeds = [seed_of(search.config.seed, "sampling", 0, FIRST, place) for place in range(search.plan.first)]

@@ -32,6 +32,8 @@ def choice_of(config: SearchConfig) -> ModelChoice:
         rank=config.evolution_strategy.rank,
         members=config.evolution_strategy.members,
         workers=config.workers,
+        engines=config.engines,
+        heals=config.heal,
     )
 
 

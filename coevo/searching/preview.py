@@ -51,10 +51,33 @@ def preview(config: SearchConfig) -> Preview:
     return Preview("\n".join(lines), prompts)
 
 
+def skill_warnings(config: SearchConfig) -> tuple[str, ...]:
+    """A sentence where a skill is wished for and the budget holds no update of it.
+
+    Raises:
+        CoevoError: If an operator file is missing or malformed.
+    """
+    if config.skill_every is None:
+        return ()
+    generations = len(plan(config, evolving(operators_of(config))).generations)
+    if _skill_updates(config.skill_every, generations):
+        return ()
+    return (
+        f"no update of the skill falls into this budget: it holds {generations} "
+        f"generation{'' if generations == 1 else 's'}, and an update comes after generation "
+        f"{config.skill_every}, if another follows; raise --budget, or drop --skill-every",
+    )
+
+
+def _skill_updates(every: int, generations: int) -> int:
+    """Updates of the skill that a plan holds: none after the last generation, which no prompt would follow."""
+    return max(0, generations - 1) // every
+
+
 def _skill_lines(config: SearchConfig, generations: int) -> list[str]:
     """What the skill may cost beside the budget."""
     if config.skill_every is None:
         return []
-    updates = (generations - 1) // config.skill_every
+    updates = _skill_updates(config.skill_every, generations)
     each = most_completions(config.skill) if asks_a_model(config, renderer_of(config)) else 0
     return [f"{updates} updates of the skill, for at most {updates * each} completions beside the budget"]

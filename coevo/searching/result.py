@@ -4,7 +4,9 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-SearchStatus = Literal["done", "target", "patience", "time", "no-valid-candidate", "interrupted"]
+from coevo.learning.paying import Paid
+
+SearchStatus = Literal["done", "target", "patience", "time", "cost", "tokens", "no-valid-candidate", "interrupted"]
 
 
 class _Frozen(BaseModel):
@@ -49,7 +51,7 @@ class SearchResult(_Frozen):
 
     `first` is the first valid candidate; `explanation` says why nothing better was found, where nothing was. `splits`
     are those of the best heuristic; `comparisons` hold the same for the problem's baselines and textbook algorithms;
-    `failures` the most frequent reasons when no candidate was valid.
+    `failures` the most frequent reasons when no candidate was valid; `paid` what servers were paid, by role.
     """
 
     status: SearchStatus
@@ -63,6 +65,7 @@ class SearchResult(_Frozen):
     wall_s: float
     run: str
     failures: tuple[str, ...] = ()
+    paid: dict[str, Paid] = {}
 
 
 def gap(sign: float, objective: float | None, reference: float | None) -> float | None:

@@ -16,8 +16,7 @@ from coevo.records.event_log import SCHEMA_VERSION, Listener
 from coevo.records.run_directory import RunDirectory
 from coevo.tuning.assemble import Assembled, assembled_tuning
 from coevo.tuning.closing import closing
-from coevo.tuning.config import TuneConfig, absolute, make_tune_config, tune_config_of
-from coevo.tuning.field import VAL
+from coevo.tuning.config import VAL, TuneConfig, absolute, make_tune_config, tune_config_of
 from coevo.tuning.loop import Course, train
 from coevo.tuning.memory import peak_memory_mb
 from coevo.tuning.result import FINAL, TuneResult
@@ -129,12 +128,11 @@ def _measure_chosen(parts: Assembled, course: Course) -> None:
     Where they are not the last ones, the model is opened anew and taken there along the history: nothing is undone. A
     baseline has kept them.
     """
-    best = course.best
-    if best is None:
+    if course.chosen is None:
         return
-    generation, mean = best
+    generation, mean = course.chosen.generation, course.chosen.score.mean
     tuning, engine = parts.tuning, parts.model.engine
-    tuning.rollouts.prompter = tuning.rollouts.prompter.taught(course.skills.get(generation, ""))
+    tuning.rollouts.prompter = tuning.rollouts.prompter.taught(course.chosen.skill)
     with_chosen = tuning.field
     if generation < course.last and parts.baseline is not None:
         parts.baseline.go_back(generation)

@@ -22,8 +22,8 @@ from coevo.learning.stepping import Course, Stepper
 from coevo.learning.stopping import Limits, StopRule
 from coevo.records.event_log import EventLog, Listener
 from coevo.records.run_directory import RunDirectory
-from coevo.tuning.config import AnswerSettings, TuneConfig
-from coevo.tuning.field import TRAIN, VAL, Field
+from coevo.tuning.config import TRAIN, VAL, AnswerSettings, TuneConfig
+from coevo.tuning.field import Field
 from coevo.tuning.learner import Evolution, Learner
 from coevo.tuning.loop import Tuning
 from coevo.tuning.playing import Rollouts, Rules
@@ -100,16 +100,19 @@ def open_arena(
     return arena
 
 
-@contextmanager
-def assembled_tuning(
-    config: TuneConfig, open_directory: Callable[[], RunDirectory], listeners: tuple[Listener, ...] = ()
-) -> Iterator[Assembled]:
-    """The parts of a run; everything is stopped and flushed on the way out.
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """What is there before a model is loaded: the environment, and the tasks by split that a run plays."""
 
-    The run directory is opened last, so that bad input of any kind leaves nothing on disk.
+    arena: Arena
+    tasks: Mapping[str, Sequence[Task]]
+
+
+def ready(config: TuneConfig) -> Ready:
+    """The environment of a run, once it is known that model and environment go together; no model is loaded.
 
     Raises:
-        CoevoError: If a part cannot be had.
+        CoevoError: As `open_arena`, and where there are too few tasks or the model does not suit the environment.
     """
     splits = tuple(dict.fromkeys((TRAIN, VAL, *config.splits)))
     arena = open_arena(config.env, config.options, splits, config.answers, config.fault_retries)
@@ -124,6 +127,22 @@ def assembled_tuning(
     check_renderer(renderer, config.model, arena.folder.spec.name)
     if config.skill_every is not None and renderer == "board":
         raise ConfigError(f"{config.model} reads boards and no words, so a skill has no effect; drop --skill-every")
+    return Ready(arena, tasks)
+
+
+@contextmanager
+def assembled_tuning(
+    config: TuneConfig, open_directory: Callable[[], RunDirectory], listeners: tuple[Listener, ...] = ()
+) -> Iterator[Assembled]:
+    """The parts of a run; everything is stopped and flushed on the way out.
+
+    The run directory is opened last, so that bad input of any kind leaves nothing on disk.
+
+    Raises:
+        CoevoError: If a part cannot be had.
+    """
+    found = ready(config)
+    arena = found.arena
     with ExitStack() as stack:
         baseline = _baseline(config, arena.rules.sampling)
         model = baseline.model if baseline else open_model(config.choice)
@@ -139,7 +158,7 @@ def assembled_tuning(
         rollouts = _rollouts(model.engine, arena, Prompter(model.renderer), stack)
         tuning = Tuning(
             config=config,
-            tasks=tasks,
+            tasks=found.tasks,
             at_best=arena.folder.spec.at_best,
             rollouts=rollouts,
             field=Field(config, rollouts, log),

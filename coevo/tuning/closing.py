@@ -7,8 +7,7 @@ from typing import Any
 from coevo.learning.asking import SKILL_METER
 from coevo.records.event_log import Event, read_events
 from coevo.records.run_directory import RunDirectory
-from coevo.tuning.config import TuneConfig
-from coevo.tuning.field import TRAIN
+from coevo.tuning.config import TRAIN, TuneConfig
 from coevo.tuning.result import Measured
 
 _MEASURED = tuple(Measured.model_fields)
@@ -46,7 +45,7 @@ class Tally:
     def _on_episode(self, event: Event) -> None:
         self.spent["episodes" if self._trains else "measuring"] += 1
         self.spent["turns"] += event["turns"]
-        self.spent["tokens"] += event["tokens"]
+        self.spent["tokens"] += event["tokens"] + event.get("lost", 0)
 
     def _on_asked(self, event: Event) -> None:
         if event["operator"] == SKILL_METER:

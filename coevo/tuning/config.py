@@ -14,14 +14,21 @@ from coevo.errors import ConfigError, RunError
 from coevo.es.settings import ESSettings
 from coevo.learning.models import ModelChoice
 from coevo.records.run_directory import RunDirectory
+from coevo.records.run_kind import TUNE, check_kind
 from coevo.skills.settings import SkillSettings
 from coevo.tuning.baselines.settings import BaselineSettings, Method
 from coevo.tuning.recipes import RECIPES
+
+TRAIN, VAL = "train", "val"
+"""Splits that every run plays: the one it learns from, and the one that chooses its weights."""
 
 PLAYER = "player"
 """The name of the embedded model that plays."""
 
 OPTION = float | int | str
+
+SCRIPT = 'a JSON list of answers such as [{"text": "42"}, {"text": "7", "match": "3 + 4"}]'
+"""What the script of the scripted engine is, in words (`coevo.engines.scripted`)."""
 
 
 class AnswerSettings(BaseModel):
@@ -62,6 +69,11 @@ class TuneConfig(BaseModel):
     """What completes text; "auto" is torch."""
     tensor_parallel: int = Field(default=1, ge=1)
     """Devices (on the CPU: processes) over which vLLM shards the model; never changes the weights' bits."""
+    engines: int = Field(default=1, ge=1, le=1024)
+    """Engines on this machine that share the work; each applies every update itself, and all must agree."""
+    heal: bool = False
+    """Whether an engine that disagrees with the others is opened anew and replays the updates, instead of ending the
+    run."""
     es: Literal["dense", "low-rank"] = "dense"
     """Kind of the noise; members of low rank answer in one batch."""
     method: Method = "es"
@@ -107,7 +119,7 @@ class TuneConfig(BaseModel):
     seed: int = Field(default=0, ge=0, lt=2**63)
     """Seed of everything random: environments, sampling, noise."""
     workers: int = Field(default_factory=lambda: len(os.sched_getaffinity(0)), ge=1, le=1024)
-    """Processes that generate."""
+    """Processes that generate, of all engines together."""
 
     @model_validator(mode="after")
     def _goes_together(self) -> "TuneConfig":
@@ -124,6 +136,17 @@ class TuneConfig(BaseModel):
             raise ValueError("scope none leaves nothing to move; to measure a model as it is, use coevo eval-agent")
         if self.tensor_parallel > 1 and self.engine != "vllm":
             raise ValueError(f"only engine vllm shards a model, got engine {self.engine}; add --engine vllm")
+        if self.heal and self.engines == 1:
+            raise ValueError("heal is for engines that disagree, got 1 engine; add --engines, or drop it")
+        return self
+
+    @model_validator(mode="after")
+    def _reports_other_splits(self) -> "TuneConfig":
+        for split in self.splits:
+            if split in (TRAIN, VAL):
+                raise ValueError(f"splits are those that are only reported; {split!r} is played by every run")
+        if len(set(self.splits)) < len(self.splits):
+            raise ValueError(f"expected each split once, got {', '.join(self.splits)}")
         return self
 
     @model_validator(mode="after")
@@ -132,6 +155,7 @@ class TuneConfig(BaseModel):
             return self
         unfit = {
             "engine": (self.engine in ("auto", "torch"), "auto or torch, whose weights are in this process"),
+            "engines": (self.engines == 1, "1: the weights are in this process"),
             "es": (self.es == "dense", "dense: nothing is perturbed"),
             "seeds": (self.seeds == "independent", "independent: with common ones all episodes of a task are the same"),
             "learns": (self.learns, "true: without learning nothing differs between generations"),
@@ -155,6 +179,8 @@ class TuneConfig(BaseModel):
             rank=strategy.rank,
             members=strategy.members,
             workers=self.workers,
+            engines=self.engines,
+            heals=self.heal,
         )
 
     @property
@@ -215,11 +241,7 @@ def _defaults_for(values: Mapping[str, Any]) -> dict[str, Any]:
     """Defaults that follow from other choices."""
     own: dict[str, Any] = {}
     if "model" not in values:
-        if values.get("env") != "sudoku":
-            raise ConfigError(
-                f"expected --model for {values.get('env')}: a Hugging Face folder or a downloaded name; only sudoku "
-                "has a model that ships with coevo"
-            )
+        _check_needs_no_model(values)
         own["model"] = PLAYER
     plays = values.get("model", PLAYER) == PLAYER
     if plays:
@@ -231,6 +253,21 @@ def _defaults_for(values: Mapping[str, Any]) -> dict[str, Any]:
     if values.get("method", "es") != "es":
         own["seeds"] = "independent"
     return own | {"evolution_strategy": strategy, "baseline": PLAYER_BASELINE if plays else {}}
+
+
+def _check_needs_no_model(values: Mapping[str, Any]) -> None:
+    """Refuse to choose a model where none that ships with coevo plays, with the ways to name one."""
+    if values.get("engine") == "scripted":
+        raise ConfigError(
+            f"expected --model with --engine scripted: the script file, {SCRIPT}; got none; an answer that names a "
+            '"match" is given where the prompt contains that text'
+        )
+    if values.get("env") != "sudoku":
+        raise ConfigError(
+            f"expected --model for {values.get('env')}: a Hugging Face folder or a downloaded name; only sudoku has a "
+            "model that ships with coevo; fetch one with: hf download Qwen/Qwen3-0.6B, then --model Qwen/Qwen3-0.6B; "
+            f"for a try without a model: --engine scripted --model answers.json, {SCRIPT}"
+        )
 
 
 def absolute(config: TuneConfig) -> TuneConfig:
@@ -258,16 +295,8 @@ def tune_config_of(run: Path) -> TuneConfig:
     Raises:
         RunError: If `run` is not the directory of one, or its configuration does not fit this version.
     """
+    check_kind(run, TUNE)
     try:
         return TuneConfig.model_validate(RunDirectory.open(run).config())
     except ValidationError as error:
         raise RunError(f"{run / 'config.toml'}: expected that of a tuning run: {explain(error)}") from error
-
-
-def is_tuning(run: Path) -> bool:
-    """Whether a run directory is that of a tuning run.
-
-    Raises:
-        RunError: If it is no run directory.
-    """
-    return RunDirectory.open(run).config().get("kind") == "tune"

@@ -61,6 +61,7 @@ class Episode:
         tokens: Generated, over all turns.
         ended: Why it was over.
         detail: What failed, in one line; empty otherwise.
+        lost: Tokens generated in attempts that were given up because the surroundings failed; `tokens` has them not.
         opening: What the agent was told first; empty unless the conversation is kept.
         transcript: Its turns, likewise.
     """
@@ -72,12 +73,15 @@ class Episode:
     tokens: int
     ended: Ended
     detail: str = ""
+    lost: int = 0
     opening: str = ""
     transcript: tuple[Turn, ...] = ()
 
     def facts(self) -> dict[str, Any]:
         """The fields of its event."""
         values = asdict(self)
+        if not self.lost:
+            del values["lost"]
         if not self.opening:
             del values["opening"], values["transcript"]
         return values
@@ -106,6 +110,7 @@ def _episode(event: Event) -> tuple[str, Episode]:
             int(event["tokens"]),
             ended,
             str(event["detail"]),
+            int(event.get("lost", 0)),
             str(event.get("opening", "")),
             turns,
         )

@@ -13,19 +13,19 @@ from coevo.engines.policy import WeightPolicy
 from coevo.errors import ConfigError, RunError
 from coevo.learning.models import EngineName, ModelChoice
 from coevo.records.run_directory import RunDirectory
+from coevo.records.run_kind import EVAL_AGENT, check_kind
+from coevo.records.run_kind import kind_of as kind_of
 from coevo.tuning.config import (
     OPTION,
     PLAYER,
+    VAL,
     AnswerSettings,
     TuneConfig,
     absolute,
     make_tune_config,
     tune_config_of,
 )
-from coevo.tuning.field import VAL
 from coevo.tuning.subjects import Subject, generation_of, subject_of
-
-EVAL_AGENT = "eval-agent"
 
 
 class PlayConfig(BaseModel):
@@ -177,19 +177,11 @@ def eval_config_of(run: Path) -> EvalConfig:
     Raises:
         RunError: If `run` is not the directory of one, or its configuration does not fit this version.
     """
+    check_kind(run, EVAL_AGENT)
     try:
         return EvalConfig.model_validate(RunDirectory.open(run).config())
     except ValidationError as error:
         raise RunError(f"{run / 'config.toml'}: expected that of an evaluation: {explain(error)}") from error
-
-
-def kind_of(run: Path) -> str:
-    """What a run directory says it is: "tune", "eval-agent", "landscape", …; empty where it does not say.
-
-    Raises:
-        RunError: If it is no run directory.
-    """
-    return str(RunDirectory.open(run).config().get("kind", ""))
 
 
 def _with(config: TuneConfig, values: Mapping[str, Any]) -> TuneConfig:

@@ -13,9 +13,10 @@ from coevo.learning.seeds import seed_of
 from coevo.records.environment import describe_environment
 from coevo.records.event_log import SCHEMA_VERSION, EventLog, Listener
 from coevo.records.run_directory import RunDirectory
+from coevo.records.run_kind import EVAL_AGENT
 from coevo.tuning.assemble import Arena, open_arena
 from coevo.tuning.episodes import Assignment
-from coevo.tuning.eval_config import EVAL_AGENT, EvalConfig, PlayConfig
+from coevo.tuning.eval_config import EvalConfig, PlayConfig
 from coevo.tuning.playing import Rollouts
 from coevo.tuning.prompting import Prompter, check_renderer
 from coevo.tuning.recording import Recorder

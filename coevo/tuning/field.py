@@ -9,13 +9,10 @@ from collections.abc import Sequence
 from coevo.interfaces import Member, Task
 from coevo.learning.seeds import seed_of
 from coevo.records.event_log import EventLog
-from coevo.tuning.config import TuneConfig
+from coevo.tuning.config import TRAIN, TuneConfig
 from coevo.tuning.episodes import Assignment, Episode
 from coevo.tuning.playing import Rollouts
 from coevo.tuning.recording import Recorder
-
-TRAIN = "train"
-VAL = "val"
 
 
 class Field:

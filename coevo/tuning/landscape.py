@@ -22,16 +22,14 @@ from coevo.learning.seeds import seed_of
 from coevo.records.environment import describe_environment
 from coevo.records.event_log import Listener
 from coevo.records.run_directory import RunDirectory
-from coevo.tuning.config import PLAYER, PLAYER_STRATEGY, PUBLISHED_STRATEGY, tune_config_of
+from coevo.records.run_kind import LANDSCAPE, check_kind
+from coevo.tuning.config import PLAYER, PLAYER_STRATEGY, PUBLISHED_STRATEGY, VAL, tune_config_of
 from coevo.tuning.episodes import Assignment, Episode
 from coevo.tuning.eval_config import PlayConfig, played_values
 from coevo.tuning.evaluating import Ground, assignments_of, ground_of, opening
-from coevo.tuning.field import VAL
 from coevo.tuning.prompting import Prompter
 from coevo.tuning.scores import score_of
 from coevo.tuning.subjects import Subject, open_subject
-
-LANDSCAPE = "landscape"
 
 _RADIUS = 5
 """Default radius in multiples of σ, as published: 0.005 at σ = 0.001."""
@@ -116,6 +114,7 @@ def landscape_config_of(run: Path) -> LandscapeConfig:
     Raises:
         RunError: If `run` is not the directory of one, or its configuration does not fit this version.
     """
+    check_kind(run, LANDSCAPE)
     try:
         return LandscapeConfig.model_validate(RunDirectory.open(run).config())
     except ValidationError as error:

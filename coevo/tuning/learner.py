@@ -5,8 +5,8 @@ from typing import Protocol
 
 from coevo.interfaces import Member
 from coevo.learning.stepping import Stepper
+from coevo.tuning.config import TRAIN
 from coevo.tuning.episodes import Episode
-from coevo.tuning.field import TRAIN
 from coevo.tuning.scores import Earned
 
 

@@ -6,13 +6,13 @@ the best weights; others are measured at the start and at the end, and decide no
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from coevo.interfaces import Task
 from coevo.learning.stopping import StopRule
 from coevo.records.event_log import EventLog
-from coevo.tuning.config import TuneConfig
-from coevo.tuning.field import TRAIN, VAL, Field
+from coevo.tuning.config import TRAIN, VAL, TuneConfig
+from coevo.tuning.field import Field
 from coevo.tuning.learner import Learner
 from coevo.tuning.playing import Rollouts
 from coevo.tuning.scores import Score, earned, score_of
@@ -37,37 +37,53 @@ class Tuning:
     stop: StopRule
 
 
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The best measurement so far, and what prompts held of the skill at it."""
+
+    generation: int
+    score: Score
+    skill: str = ""
+
+
 @dataclass
 class Course:
-    """How far a run has come: measurements on `val` by generation, and how it ended."""
+    """How far a run has come: its best measurement on `val`, and how it ended."""
 
-    measured: dict[int, Score] = field(default_factory=dict)
-    skills: dict[int, str] = field(default_factory=dict)
-    """What prompts held of the skill at each of these measurements."""
+    chosen: Chosen | None = None
     status: str = "done"
     last: int = 0
 
     @property
     def best(self) -> tuple[int, float] | None:
         """The generation of the best measurement and its mean, the earliest of equals; None without any."""
-        known = [(generation, s.mean) for generation, s in self.measured.items() if s.mean is not None]
-        return max(known, key=lambda pair: (pair[1], -pair[0])) if known else None
+        mean = None if self.chosen is None else self.chosen.score.mean
+        return None if self.chosen is None or mean is None else (self.chosen.generation, mean)
+
+    def take(self, generation: int, score: Score, skill: str = "") -> bool:
+        """Hold a measurement against the best so far; whether it takes its place."""
+        wins = score.mean is not None and (self.chosen is None or score.beats(self.chosen.score))
+        if wins:
+            self.chosen = Chosen(generation, score, skill)
+        return wins
 
 
 def train(tuning: Tuning) -> Course:
     """Run from the first measurement to the end of the plan, or until a stop rule holds."""
     course, empty = Course(), 0
-    course.measured[0] = measure(tuning, 0, VAL)
+    course.take(0, measure(tuning, 0, VAL))
     for split in tuning.config.splits:
         measure(tuning, 0, split)
+    if at_once := tuning.stop.begun(cost_of(course)):
+        course.status = at_once
+        return course
     for generation in range(1, tuning.config.generations + 1):
         empty = 0 if advance(tuning, generation) else empty + 1
         course.last = generation
         is_last = generation == tuning.config.generations
         if is_last or generation % tuning.config.every == 0:
-            course.measured[generation] = measure(tuning, generation, VAL)
-            course.skills[generation] = tuning.rollouts.prompter.skill
-            if course.best and course.best[0] == generation:
+            found = measure(tuning, generation, VAL)
+            if course.take(generation, found, tuning.rollouts.prompter.skill):
                 tuning.learner.keep(generation)
         stop = conclude(tuning, course, generation)
         if stop or empty == EMPTY_IN_A_ROW:
@@ -104,9 +120,14 @@ def measure(tuning: Tuning, generation: int, split: str, label: str = "") -> Sco
 def conclude(tuning: Tuning, course: Course, generation: int) -> str | None:
     """Close a generation in the log; the reason to stop after it, if there is one."""
     best = course.best
-    stop = tuning.stop.reached(generation, float("inf") if best is None else -best[1])
+    stop = tuning.stop.reached(generation, cost_of(course))
     tuning.log.emit("generation", generation=generation, best=best and best[1], stop=stop)
     return stop
+
+
+def cost_of(course: Course) -> float:
+    """The best score so far as stop rules count, minimised."""
+    return float("inf") if course.best is None else -course.best[1]
 
 
 def window(tasks: Sequence[Task], count: int, generation: int) -> list[Task]:

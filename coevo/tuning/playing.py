@@ -9,7 +9,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
+from coevo.environments.contract import BrokenContractError, check_step, checked_messages
 from coevo.environments.spec import EpisodeLimits
+from coevo.errors import RunError
 from coevo.interfaces import Completion, Engine, Environment, Message, Request, Sampling, Step
 from coevo.learning.seeds import seed_of
 from coevo.tuning.episodes import Assignment, Ended, Episode, Turn
@@ -40,10 +42,14 @@ class Rules:
 
 @dataclass
 class _Game:
-    """An episode that is being played; `attempt` counts how often its surroundings have failed."""
+    """An episode that is being played.
+
+    `attempt` counts how often its surroundings have failed, `lost` the tokens that were drawn until then.
+    """
 
     assignment: Assignment
     attempt: int = 0
+    lost: int = 0
     environment: Environment | None = None
     messages: list[Message] = field(default_factory=list)
     prompt: Prompt = field(default_factory=lambda: Prompt(""))
@@ -76,6 +82,9 @@ class Rollouts:
         self._hands = Hands(rules.limits.at_once, rules.limits.step_s)
         self._idle: list[Environment] = []
         self._games: dict[int, _Game] = {}
+        """By ticket: those whose environment is at work."""
+        self._ready: dict[str, _Game] = {}
+        """By name of the request: those that the engine is to answer."""
 
     def play(self, assignments: Sequence[Assignment]) -> Iterator[Episode]:
         """Play every assignment to its end; each is yielded once, as it ends."""
@@ -83,20 +92,21 @@ class Rollouts:
         while waiting or self._games:
             while waiting and len(self._games) < self._rules.limits.at_once:
                 self._begin(_Game(waiting.popleft()))
-            ready: list[_Game] = []
             for answer in self._hands.answers(wait_s=None, grace_s=GRACE_S):
-                yield from self._heard(answer, ready)
-            if ready:
-                yield from self._answered(ready)
+                yield from self._heard(answer)
+            if self._ready:
+                yield from self._answered()
 
     def close(self) -> None:
         """Close every environment and let the threads end; safe to call twice."""
-        for game in self._games.values():
+        begun = [*self._games.values(), *self._ready.values()]
+        for game in begun:
             game.is_abandoned = True
-        for environment in [*self._idle, *(game.environment for game in self._games.values())]:
+        for environment in [*self._idle, *(game.environment for game in begun)]:
             _close_quietly(environment)
         self._idle.clear()
         self._games.clear()
+        self._ready.clear()
         self._hands.close()
 
     def _begin(self, game: _Game) -> None:
@@ -110,13 +120,13 @@ class Rollouts:
     def _call(self, game: _Game, function: Callable[[], Sequence[Message] | Step]) -> None:
         self._games[self._hands.call(lambda: _closing_on_failure(game, function))] = game
 
-    def _heard(self, answer: Answer, ready: list[_Game]) -> Iterator[Episode]:
+    def _heard(self, answer: Answer) -> Iterator[Episode]:
         """What an environment said: the game goes on, or it is over."""
         game = self._games.pop(answer.ticket)
         if answer.error is not None:
             yield from self._failed(game, answer.error)
             return
-        said = answer.value
+        said = _checked(game, answer.value)
         if isinstance(said, Step):
             ended = self._took(game, said)
             if ended is not None:
@@ -128,9 +138,10 @@ class Rollouts:
         try:
             game.prompt = self.prompter.prompt(game.messages)
         except ValueError as error:
+            _close_quietly(game.environment)
             yield self._fault(game, error)
         else:
-            ready.append(game)
+            self._ready[f"{game.assignment.id}.{game.num_turns}.{game.attempt}"] = game
 
     def _took(self, game: _Game, step: Step) -> Ended | None:
         """Note a turn; why the episode is over, if it is."""
@@ -153,7 +164,7 @@ class Rollouts:
         """The surroundings failed: begin again with new ones, or give the episode up."""
         game.is_abandoned = True
         if game.attempt < self._rules.retries:
-            self._begin(_Game(game.assignment, game.attempt + 1))
+            self._begin(_Game(game.assignment, game.attempt + 1, lost=game.lost + game.tokens))
         else:
             yield self._fault(game, error)
 
@@ -166,11 +177,10 @@ class Rollouts:
             self._idle.append(game.environment)
         return self._episode(game, ended)
 
-    def _answered(self, ready: Sequence[_Game]) -> Iterator[Episode]:
+    def _answered(self) -> Iterator[Episode]:
         """Let the engine answer; every answer goes to its environment as soon as it is there."""
-        games = {f"{game.assignment.id}.{game.num_turns}.{game.attempt}": game for game in ready}
-        for completion in self._engine.generate([self._request(name, game) for name, game in games.items()]):
-            game = games[completion.request_id]
+        for completion in self._engine.generate([self._request(name, game) for name, game in self._ready.items()]):
+            game = self._ready.pop(completion.request_id)
             game.tokens += completion.num_tokens
             if _is_beyond_context(completion):
                 yield self._over(game, "context")
@@ -194,6 +204,7 @@ class Rollouts:
             game.num_turns,
             game.tokens,
             ended,
+            lost=game.lost,
             opening=game.opening if kept else "",
             transcript=tuple(game.turns),
         )
@@ -220,6 +231,24 @@ def _closing_on_failure(game: _Game, function: Callable[[], Sequence[Message] | 
 
 def _is_beyond_context(completion: Completion) -> bool:
     return completion.finish == "length" and completion.num_tokens == 0
+
+
+def _checked(game: _Game, said: Sequence[Message] | Step) -> Sequence[Message] | Step:
+    """What an environment returned, if it is what the contract says: anything else is a mistake in its code.
+
+    Raises:
+        RunError: Otherwise.
+    """
+    name = game.assignment.task.name
+    try:
+        if not game.messages:  # nothing was told before: this is what `reset` says
+            return checked_messages(said, f"task {name}, reset")
+        step = check_step(said, what := f"task {name}, turn {game.num_turns + 1}")
+        if not (step.done or step.truncated):
+            checked_messages(step.messages, what)
+    except BrokenContractError as error:
+        raise RunError(f"an environment broke its contract: {error}; `coevo env check` tells more") from error
+    return step
 
 
 def _told(messages: Sequence[Message]) -> str:

@@ -43,8 +43,8 @@ def _with_tools(env: str, generations: int, data: str, limits: Mapping[str, int]
 
 
 _WEB: dict[str, Any] = {
-    "env": "web",
-    "options": {"data": "webarena-lite"},
+    "env": "webarena",
+    "options": {},
     "generations": 70,
     "tasks": 8,
     "every": 10,

@@ -3,7 +3,7 @@
 import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from coevo.interfaces import Member
@@ -66,6 +66,13 @@ class Score:
     episodes: int
     faults: int
     ended: Mapping[str, int]
+    by_task: Mapping[str, float] = field(default_factory=dict)
+    """Mean score of each task that was played."""
+
+    def beats(self, other: "Score") -> bool:
+        """Whether the mean is higher on the tasks that both could play: a task that is lost decides nothing."""
+        shared = sorted(self.by_task.keys() & other.by_task.keys())
+        return math.fsum(self.by_task[name] for name in shared) > math.fsum(other.by_task[name] for name in shared)
 
     def facts(self) -> dict[str, Any]:
         """The fields of its event."""
@@ -94,9 +101,10 @@ def score_of(episodes: Sequence[Episode], *, at_best: float) -> Score:
         if episode.score is not None:
             by_task[episode.task].append(episode.score)
     counted = [episode for episode in episodes if episode.score is not None]
+    means = {task: _mean_of(scores) for task, scores in by_task.items()}
     return Score(
-        mean=_mean([_mean_of(scores) for scores in by_task.values()]),
-        error=_error([_mean_of(scores) for scores in by_task.values()]),
+        mean=_mean(list(means.values())),
+        error=_error(list(means.values())),
         passed=_passed(list(by_task.values()), at_best),
         turns=_mean([float(episode.turns) for episode in counted]),
         tokens=_mean([float(episode.tokens) for episode in counted]),
@@ -104,6 +112,7 @@ def score_of(episodes: Sequence[Episode], *, at_best: float) -> Score:
         episodes=len(counted),
         faults=len(episodes) - len(counted),
         ended=dict(sorted(Counter(episode.ended for episode in episodes).items())),
+        by_task=means,
     )
 
 

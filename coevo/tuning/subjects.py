@@ -3,6 +3,9 @@
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from pydantic import ValidationError
+
+from coevo.content import explain
 from coevo.errors import ConfigError, RunError
 from coevo.es.history import read_history
 from coevo.es.record import StepRecord
@@ -100,7 +103,10 @@ def generation_of(run: Path, name: str) -> int:
 
 def _best(run: Path) -> int:
     values = RunDirectory.open(run).result()
-    best = None if values is None else TuneResult.model_validate(values).best
+    try:
+        best = None if values is None else TuneResult.model_validate(values).best
+    except ValidationError as error:
+        raise RunError(f"{run / 'result.json'}: expected that of a tuning run: {explain(error)}") from error
     if best is None:
         raise ConfigError(
             f"expected a run that has chosen its best weights, got {run}; finish it by coevo resume, or name a "

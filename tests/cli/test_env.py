@@ -5,6 +5,7 @@ import pytest
 
 from coevo.authoring.env_scaffold import new_environment
 from coevo.errors import CoevoError, ConfigError, ContentError
+from coevo.tuning.config import SCRIPT
 
 
 @pytest.mark.parametrize("command", [[], ["list"], ["new"], ["check"]])
@@ -15,16 +16,32 @@ def test_help_is_there(coevo, command):
     assert "Usage" in result.output
 
 
-def test_the_table_and_the_json_have_every_environment(coevo):
-    """A line each, with splits and options; what is missing is told below with its command."""
+@pytest.mark.parametrize(("columns", "width"), [(None, 100), ("100", 100), ("140", 140)])
+def test_the_tables_and_the_json_have_every_environment_and_option(coevo, monkeypatch, columns, width):
+    """Titles, splits and options with what they are, wrapped to COLUMNS or 100; what is missing is told below."""
+    monkeypatch.delenv("COLUMNS", raising=False)
+    if columns is not None:
+        monkeypatch.setenv("COLUMNS", columns)
     rows = json.loads(coevo("env", "list", "--json").stdout)
-    table = coevo("env", "list").stdout
+    shown = coevo("env", "list").stdout
     assert {"sudoku"} <= {row["name"] for row in rows}
+    missing = [f"{row['name']} cannot run here" for row in rows if row["missing"]]
+    tables = [line for line in shown.splitlines() if not line.startswith(tuple(missing))]
+    assert max(map(len, tables)) == width
     for row in rows:
-        line = next(line for line in table.splitlines() if line.split()[:1] == [row["name"]])
-        assert row["title"] in line
-        assert ", ".join(row["splits"]) in line
-        assert all(f"{need['name']}: {need['install']}" in table for need in row["missing"])
+        assert row["title"].split()[0] in shown.split(row["name"], 1)[1]
+        assert all(f"{need['name']}: {need['install']}" in shown for need in row["missing"])
+    words = "".join("".join(line.split()) for line in column_of(tables, "what it is"))
+    for option in (option for row in rows for option in row["options"]):
+        assert "".join(f"{option['description']}  [{option['default']}]".split()) in words
+        assert any(f" {option['name']} " in line for line in tables)
+
+
+def column_of(lines, head):
+    """The texts under a head that is the last of its table."""
+    number = next(number for number, line in enumerate(lines) if head in line)
+    start = lines[number].index(head)
+    return [line[start:] for line in lines[number + 1 :]]
 
 
 def test_the_check_that_new_prints_passes(coevo, tmp_path, monkeypatch):
@@ -33,9 +50,22 @@ def test_the_check_that_new_prints_passes(coevo, tmp_path, monkeypatch):
     printed = coevo("env", "new", "my-game").stdout
     commands = [shlex.split(line) for line in printed.splitlines() if line.startswith("  coevo ")]
     assert [command[1] for command in commands] == ["env", "tune"]
+    assert commands[1][-2:] == ["--model", "MODEL"]
     result = coevo(*commands[0][1:], "--option", "guesses=3")
     assert result.exit_code == 0, result.output
     assert result.stdout.splitlines()[-1] == f"my-game keeps the contract ({tmp_path / 'my-game'})"
+
+
+def test_the_tuning_that_new_prints_begins(coevo, tmp_path, monkeypatch):
+    """With a script in the place of a model, as it says: nothing but a model was wanting."""
+    monkeypatch.chdir(tmp_path)
+    printed = coevo("env", "new", "my-game").stdout
+    command = next(shlex.split(line) for line in printed.splitlines() if line.startswith("  coevo tune"))
+    (tmp_path / "answers.json").write_text(SCRIPT[SCRIPT.index("[") :])
+    assert SCRIPT in printed
+    with_script = ["--engine", "scripted", "--model", "answers.json", "--generations", "1", "--tasks", "2"]
+    result = coevo(*command[1:-2], *with_script, "--members", "2", "--val-tasks", "1")
+    assert "generation 1/1" in result.stderr, result.output
 
 
 def test_a_failed_check_is_exit_code_1_and_json_says_which(coevo, tmp_path):

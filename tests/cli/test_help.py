@@ -3,6 +3,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import typer
 from typer.testing import CliRunner
 
 from coevo.cli import app
@@ -16,6 +17,26 @@ def test_help_is_there(command):
     result = CliRunner().invoke(app, [*command, "--help"])
     assert result.exit_code == 0
     assert "Usage" in result.output
+
+
+def commands():
+    """Every command with the words that lead to it."""
+    found = [((), typer.main.get_command(app))]
+    for words, command in found:
+        found += [((*words, name), each) for name, each in getattr(command, "commands", {}).items()]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("words", "command"), [pytest.param(*each, id=" ".join(("coevo", *each[0]))) for each in commands()]
+)
+def test_help_shows_every_word_of_every_option(words, command):
+    """Also what stands in brackets, as defaults do: no text is taken for a style or a link."""
+    result = CliRunner().invoke(app, [*words, "--help"], env={"COLUMNS": "400", "TERMINAL_WIDTH": "400"})
+    shown = " ".join(result.output.split())
+    assert result.exit_code == 0
+    for parameter in command.params:
+        assert " ".join((getattr(parameter, "help", None) or "").split()) in shown
 
 
 def test_help_loads_nothing_heavy():

@@ -1,6 +1,8 @@
 """`coevo probe` as a user runs it."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -56,6 +58,40 @@ def test_a_probe_leaves_the_files_of_a_run(scripted):
     names = {str(file.relative_to(run)) for file in run.rglob("*") if file.is_file()}
     assert {"config.toml", "environment.json", "events.jsonl", "es/history.jsonl", "result.json"} <= names
     assert len((run / "es" / "history.jsonl").read_text().splitlines()) == 2
+
+
+def test_without_a_terminal_every_step_and_measurement_is_a_line(scripted):
+    """The plan first, then the parents; everything is on standard error."""
+    lines = scripted("--every", "1").stderr.splitlines()
+    assert lines[0] == ("coevo: z-scores over 4 members are rough; 10 or more are usual")
+    assert (
+        lines[1]
+        == "plan: the model writes parents, 2 steps with 16 completions in all, 8 measurements of 8 completions"
+    )
+    assert lines[2] == "round 1: the model writes candidates for parents"
+    rest = lines[lines.index("parents: 2 to train on, 2 held out") + 1 :]
+    begins = [line.split(" parents: ")[0].split(" · ")[0] for line in rest]
+    measured = [
+        f"{when}, {name}" for when in ("before", "during", "after", "fresh") for name in ("trained", "held out")
+    ]
+    assert begins == [*measured[:2], "step 1/2", *measured[2:4], "step 2/2", *measured[4:]]
+
+
+@pytest.mark.slow
+def test_a_terminated_probe_names_the_command_that_goes_on(tiny_problem, script, tmp_path):
+    """SIGTERM ends it as an interrupt does, and resuming it works."""
+    flags = ("--problem", tiny_problem, "--model", script, "--engine", "scripted", *SMALL, "--steps", "2000")
+    command = [sys.executable, "-m", "coevo", "probe", *map(str, flags), "--runs-dir", str(tmp_path / "runs")]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    for line in process.stderr:
+        if line.startswith("step 1/"):
+            break
+    process.terminate()
+    said = process.communicate(timeout=60)[1]
+    assert process.returncode == 130
+    run = next((tmp_path / "runs").iterdir())
+    assert said.splitlines()[-1] == f"coevo: interrupted; go on with: coevo resume {run}"
+    assert json.loads((run / "result.json").read_text())["status"] == "interrupted"
 
 
 def test_the_table_has_every_measurement(scripted):

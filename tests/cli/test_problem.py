@@ -37,16 +37,25 @@ def test_light_commands_load_nothing_heavy(tmp_path, command):
     assert done.stderr == "[]"
 
 
-def test_the_table_has_a_line_per_problem(tmp_path):
-    """Where no terminal shows it, nothing is wrapped or cut."""
+@pytest.mark.parametrize(("columns", "width"), [(None, 100), ("160", 160)])
+def test_the_table_has_every_problem(tmp_path, monkeypatch, columns, width):
+    """Where no terminal shows it, it is wrapped to COLUMNS, or to 100; nothing is cut."""
+    monkeypatch.delenv("COLUMNS", raising=False)
+    if columns is not None:
+        monkeypatch.setenv("COLUMNS", columns)
     done = coevo("problem", "list", cwd=tmp_path)
     rows = json.loads(coevo("problem", "list", "--json", cwd=tmp_path).stdout)
     assert done.returncode == 0
-    lines = [line.split() for line in done.stdout.splitlines()]
+    lines = done.stdout.splitlines()
+    assert max(map(len, lines)) == width
+    heads = next(line for line in lines if "heuristic" in line)
+    start, end = heads.index("heuristic"), heads.index("splits")
+    heuristics = "".join("".join(line[start:end].split()) for line in lines)
     for row in rows:
-        line = next(line for line in lines if line[:1] == [row["name"]])
+        line = next(line.split() for line in lines if line.split()[:1] == [row["name"]])
         assert line[1:3] == [row["origin"], row["sense"]]
-        assert row["heuristic"] in " ".join(line)
+        assert "".join(row["heuristic"].split()) in heuristics
+    assert "…" not in done.stdout
 
 
 @pytest.mark.slow

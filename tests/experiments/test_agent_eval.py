@@ -257,7 +257,7 @@ def test_means_are_over_cases(pairs):
     means = [math.fsum(own) / len(own) for own in cases.values()]
     assert found.mean.value == pytest.approx(math.fsum(means) / len(means))
     assert found.cases == len(cases)
-    if len(cases) > 1:
+    if len(set(means)) > 1:
         assert min(means) - 1e-12 <= found.mean.low <= found.mean.high <= max(means) + 1e-12
     shares = [found.passed[str(j)].value for j in range(1, len(found.passed) + 1)]
     assert all(later >= share - 1e-12 for share, later in pairwise(shares))
@@ -269,3 +269,10 @@ def test_nothing_played_is_no_number():
     assert (found.mean, found.passed, found.faults) == (None, {}, 2)
     assert over_runs([found, found]) is None
     assert estimate([0.5]).low is None
+
+
+def test_values_that_are_all_the_same_have_no_interval():
+    """Eight of eight is no proof of certainty."""
+    assert (estimate([1.0] * 8).low, estimate([1.0] * 8).high) == (None, None)
+    found = estimate([1.0] * 7 + [0.0])
+    assert found.low < found.value < found.high <= 1.0

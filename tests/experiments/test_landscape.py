@@ -3,6 +3,7 @@
 import csv
 import json
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,7 +16,8 @@ from coevo.errors import ConfigError
 from coevo.experiments.landscape import compared, load_landscape, resume_landscape, run_landscape
 from coevo.records.event_log import read_events
 from coevo.reporting.writing import write_page
-from coevo.tuning.config import PLAYER_STRATEGY
+from coevo.tuning.api import run_tuning
+from coevo.tuning.config import PLAYER_STRATEGY, make_tune_config
 from coevo.tuning.landscape import make_landscape_config, member_at, row_update
 
 
@@ -150,6 +152,13 @@ def test_a_difference_and_its_mirror_image_differ_alike(values):
     assert compared([0.0] * len(values)) == (0.0, 0.0, False)
 
 
+@pytest.mark.parametrize(("count", "differs"), [(2, False), (5, False), (6, True)])
+def test_equal_differences_differ_once_they_are_enough(count, differs):
+    """Two of two are no evidence; six heads of a fair coin are one in thirty-two, both signs together."""
+    assert compared([1.0] * count) == (1.0, 0.0, differs)
+    assert compared([0.0] * count) == (0.0, 0.0, False)
+
+
 def test_the_command_writes_points_and_page(coevo_command, aim, engines, tmp_path):
     """`coevo landscape` ends with both files; JSON has the points."""
     flags = ["landscape", "--env", aim, "--model", "one", "--points", 3, "--tasks", 2, "--runs-dir", tmp_path / "runs"]
@@ -161,7 +170,29 @@ def test_the_command_writes_points_and_page(coevo_command, aim, engines, tmp_pat
     assert len(result["points"]) == 9
     assert "row 3: 6 of 9 points done" in done.stderr
     again = coevo_command("resume", run)
-    assert "points differ from the centre" in again.stdout
+    assert "of 8 points differ from the centre; 0.4 would by chance" in again.stdout
+    assert "of 8; 0.4 would by chance" in (run / "report.html").read_text()
+
+
+def test_the_page_has_no_path_of_the_machine_in_its_head(config_of, engines, tmp_path):
+    """Of a run that is surveyed its name is enough; the configuration at the end has the path."""
+    tuned = tune_for_landscape(config_of, tmp_path)
+    config = make_landscape_config({"points": 3, "tasks": 2}, run=tuned, generation="last")
+    run = Path(run_landscape(config, runs_dir=tmp_path / "runs").run)
+    page = write_page(run).read_text()
+    head = page[: page.index('id="repeat"')]
+    assert f"weights of <b>{Path(tuned).name}</b> after generation" in head
+    assert str(tmp_path) not in head
+    assert str(tmp_path) in page
+
+
+def tune_for_landscape(config_of, tmp_path):
+    """The directory of a short tuning run in the same environment."""
+    config = config_of()
+    values = {"env": config.env, "model": "one", "generations": 1, "tasks": 2, "workers": 1}
+    strategy = {"members": 4, "sigma": 0.2, "sigma_end": 0.05, "alpha": 0.3}
+    tuned = make_tune_config({**values, "evolution_strategy": strategy})
+    return run_tuning(tuned, runs_dir=tmp_path / "tuned").run
 
 
 @pytest.fixture

@@ -42,7 +42,7 @@ def test_a_run_directory_gives_the_same_configuration_back(tmp_path):
 
 def test_the_run_directory_of_a_search_is_no_probe(run_directory):
     """A search's configuration is refused by name."""
-    with pytest.raises(RunError, match="expected that of a probe"):
+    with pytest.raises(RunError, match="expected a probe, got a search"):
         probe_config_of(run_directory.path)
 
 

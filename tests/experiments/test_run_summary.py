@@ -138,7 +138,7 @@ def test_a_probe_is_refused_by_name(tmp_path):
     """It has a result of another kind."""
     run = RunDirectory.create(tmp_path, "probe", {"kind": "probe"})
     run.events.write_text('{"kind": "started"}\n')
-    with pytest.raises(RunError, match="expected the run of a search, got a probe: "):
+    with pytest.raises(RunError, match="expected a search, got a probe in "):
         summarise(run.path)
 
 

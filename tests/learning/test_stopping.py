@@ -32,3 +32,16 @@ def test_what_was_decided_stays_decided():
     ]
     stop = rule(past, max_hours=1e-9, clock=iter(range(10)).__next__)
     assert [stop.reached(n, 9.0) for n in (1, 2)] == [None, "time"]
+
+
+def test_a_run_that_begins_at_its_target_need_not_begin():
+    """Time alone never says so: a run that is resumed would have to say the same."""
+    assert [rule(target=5.0).begun(cost) for cost in (5.1, 5.0)] == [None, "target"]
+    assert rule(max_hours=1e-9, clock=iter(range(10)).__next__).begun(9.0) is None
+
+
+def test_progress_is_counted_from_what_a_run_begins_with():
+    """Generations that are no better than the beginning are without progress, the first one too."""
+    stop = rule(patience=2)
+    assert stop.begun(8.0) is None
+    assert [stop.reached(n, 8.0) for n in (1, 2)] == [None, "patience"]

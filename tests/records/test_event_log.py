@@ -116,3 +116,13 @@ def test_every_line_is_one_json_object(tmp_path):
     with EventLog(path, now=lambda: 1.0) as log:
         log.emit("completion", text='a\n"b"\u2028c')
     assert json.loads(path.read_bytes().splitlines()[0])["text"] == 'a\n"b"\u2028c'
+
+
+@given(st.text(st.characters(exclude_categories=())))
+def test_any_text_can_be_recorded(tmp_path_factory, text):
+    """Half of a surrogate pair too, which is no UTF-8: it comes back as it was, and a resumed log agrees with it."""
+    path = tmp_path_factory.mktemp("log") / "events.jsonl"
+    for _ in range(2):
+        with EventLog(path, now=lambda: 1.0) as log:
+            log.emit("said", text=text)
+    assert without_clock(path) == [{"kind": "said", "text": text}]

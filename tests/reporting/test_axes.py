@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coevo.reporting.axes import Axis, axis_for, ticks
+from coevo.reporting.text import number, percent, whole
 
 numbers = st.floats(-1e6, 1e6, allow_nan=False)
 
@@ -38,6 +39,26 @@ def test_all_values_lie_on_their_axis(values):
     axis = axis_for("y", values)
     assert axis.low < axis.high
     assert all(axis.low <= value <= axis.high for value in values)
+
+
+SHOWN = [number, whole, lambda value: number(value, 2), lambda value: number(value, 3), lambda v: percent(v, 0)]
+
+
+@given(st.lists(numbers, max_size=8), st.integers(2, 9), st.booleans(), st.sampled_from(SHOWN))
+def test_no_two_ticks_are_written_alike(values, most, integer, show):
+    """Whatever the values and the digits: labels are distinct, in order, at most so many, and there are some."""
+    axis = axis_for("y", values, integer=integer, show=show)
+    found = axis.ticks(most)
+    labels = [show(value) for value in found]
+    assert len(set(labels)) == len(labels) <= most
+    assert found == sorted(found)
+    assert found or not ticks(axis.low, axis.high, most, integer=integer)
+
+
+def test_a_narrow_axis_keeps_ticks_that_can_be_told_apart():
+    """From 15 to 15.2 three digits tell three values apart, not five."""
+    axis = Axis("tokens", 15.0, 15.2, show=lambda value: number(value, 3))
+    assert [axis.show(value) for value in axis.ticks()] == ["15", "15.1", "15.2"]
 
 
 def test_an_axis_reaches_its_floor():

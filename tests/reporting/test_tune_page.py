@@ -8,6 +8,8 @@ from aiming import write_environment
 from one_weight_models import install
 
 from coevo.errors import RunError
+from coevo.reporting.run_page import run_page
+from coevo.reporting.telling import tell_run
 from coevo.reporting.tune_page import tune_page
 from coevo.reporting.tune_story import tell_tuning
 from coevo.reporting.writing import write_page
@@ -125,6 +127,44 @@ def test_conversations_and_skills_are_shown_as_text(tuned, hostile, hostile_page
     assert "\\u202e" in page.text
 
 
+def test_what_moved_is_counted_by_generation(tuned, read_page):
+    """A generation is one step: curves and tables have its number, from 1 as in the course, and no operator."""
+    run = tuned()
+    page, steps = read_page(tune_page(tell_tuning(run))), [e for e in events_of(run) if e["kind"] == "step"]
+    generations = [e["generation"] for e in steps]
+    assert generations == list(range(1, 7))
+    assert page.curve("σ (weight units)") == (generations, [e["sigma"] for e in steps])
+    assert page.curve("√Σc²")[0] == generations
+    rows = page.rows("Steps")
+    assert [row["generation"] for row in rows] == generations
+    assert not {"step", "operator"} & set(rows[0])
+
+
+def test_a_search_still_counts_its_steps(whole_run, read_page):
+    """It takes several of them in a generation, each at an operator."""
+    rows = read_page(run_page(tell_run(whole_run().path))).rows("Steps")
+    assert [(row["step"], row["generation"], row["operator"]) for row in rows] == [(0, 1, "m1"), (1, 2, "m1")]
+
+
+def test_the_updates_of_a_baseline_are_drawn(tuned, read_page):
+    """Loss, divergence and gradient norm of each generation are its event's; the last fingerprint is theirs."""
+    run = tuned()
+    events = [event for event in events_of(run) if event["kind"] != "step"]
+    told = [
+        {"kind": "gradient", "generation": n, "loss": 0.5 / n, "kl": 0.01 * n, "grad_norm": 1.5 * n, "updates": 4,
+         "fingerprint": f"{n:016x}"} for n in (1, 2, 3)
+    ]  # fmt: skip
+    (run / "events.jsonl").write_text("".join(json.dumps(event) + "\n" for event in [*events, *told]))
+    page = read_page(tune_page(tell_tuning(run)))
+    for name, key in (("loss", "loss"), ("kl", "kl"), ("norm", "grad_norm")):
+        assert page.curve(name) == ([1, 2, 3], [event[key] for event in told])
+    assert [row["updates"] for row in page.rows("Updates by generation")] == [4, 4, 4]
+    assert f"to {3:016x}" in page.text
+    run = tuned(baseline={"kl": 0.0})
+    (run / "events.jsonl").write_text("".join(json.dumps(event) + "\n" for event in [*events, *told]))
+    assert '"kl"' not in tune_page(tell_tuning(run))
+
+
 def test_an_unfinished_run_has_a_page(tuned, read_page):
     """Cut anywhere, also before its first event, the log gives a page that says so."""
     run = tuned()
@@ -149,6 +189,30 @@ def test_the_command_writes_it_and_refuses_an_edited_log(tuned):
     (run / "events.jsonl").write_text("\n".join(lines) + "\n")
     with pytest.raises(RunError, match="measured event"):
         write_page(run)
+
+
+@pytest.mark.slow
+def test_long_lines_wrap_and_wide_tables_scroll(browser, tuned, tmp_path):
+    """No text of a conversation is wider than its box, and every table that is wider can be scrolled to its end."""
+    file = tmp_path / "page.html"
+    file.write_text(tune_page(tell_tuning(tuned(told="word " * 200 + "w" * 900))))
+    context = browser.new_context(viewport={"width": 360, "height": 900})
+    page = context.new_page()
+    page.goto(file.as_uri())
+    page.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
+    wide = page.evaluate("[...document.querySelectorAll('pre.prose')].map(each => each.scrollWidth > each.clientWidth)")
+    cut = page.evaluate("""
+        [...document.querySelectorAll('.scroll')].filter(each => each.scrollWidth > each.clientWidth).map(each => {
+            each.scrollLeft = each.scrollWidth;
+            const last = each.querySelector('thead th:last-child').getBoundingClientRect();
+            return last.right > each.getBoundingClientRect().right + 1;
+        })
+    """)
+    context.close()
+    assert wide
+    assert not any(wide)
+    assert cut
+    assert not any(cut)
 
 
 @pytest.mark.slow

@@ -32,16 +32,21 @@ def test_what_a_call_raises_is_its_answer():
 
 def test_a_call_that_hangs_is_given_up_and_another_hand_takes_over():
     """Its answer is a TimeoutError; what it says later is not heard."""
-    hands, release = Hands(1, 0.2), threading.Event()
-    late = hands.call(lambda: release.wait(20))
+    hands, release, said = Hands(1, 2.0), threading.Event(), threading.Event()
+
+    def hang():
+        release.wait(60)
+        said.set()
+
+    late = hands.call(hang)
     [answer] = hands.answers(wait_s=None)
     assert (answer.ticket, type(answer.error)) == (late, TimeoutError)
     quick = hands.call(lambda: "here")
     [answer] = hands.answers(wait_s=None)
     assert (answer.ticket, answer.value) == (quick, "here")
     release.set()
-    time.sleep(0.1)
-    assert list(hands.answers(wait_s=0.1)) == []
+    assert said.wait(60)
+    assert list(hands.answers(wait_s=0.2)) == []
     hands.close()
 
 

@@ -72,3 +72,22 @@ def test_pass_rises_with_tries(scores):
     assert list(passed.values()) == sorted(passed.values())
     rate = sum(sum(s >= 0.5 for s in own) / len(own) for own in scores) / len(scores)
     assert passed[1] == pytest.approx(rate)
+
+
+@given(st.dictionaries(st.sampled_from("abcdef"), st.floats(0, 1), min_size=1), st.data())
+def test_losing_a_task_does_not_make_a_model_better(scores, data):
+    """The same play with some tasks spoilt by the surroundings beats nothing and is not beaten."""
+    whole = score_of([episode(task, score) for task, score in scores.items()], at_best=1.0)
+    kept = data.draw(st.sets(st.sampled_from(sorted(scores))))
+    spoilt = score_of([episode(t, s if t in kept else None) for t, s in scores.items()], at_best=1.0)
+    assert not spoilt.beats(whole)
+    assert not whole.beats(spoilt)
+
+
+def test_a_higher_score_on_shared_tasks_wins():
+    """Also where the mean over all that could be played is lower."""
+    before = score_of([episode("hard", None), episode("easy", 0.5)], at_best=1.0)
+    after = score_of([episode("hard", 0.0), episode("easy", 0.75)], at_best=1.0)
+    assert after.beats(before)
+    assert not before.beats(after)
+    assert after.mean < before.mean

@@ -198,3 +198,18 @@ def test_a_skill_is_distilled_on_the_way_and_stands_in_the_prompts_from_then_on(
     run = next((tmp_path / "cut").iterdir())
     resume_tuning(run)
     assert events_of(run) == events
+
+
+def test_a_run_that_begins_at_its_target_plays_no_generation(config_of, engines, tmp_path):
+    """The first measurement decides, and its weights are the chosen ones."""
+    result = run_tuning(config_of(target=-1.0, splits=("test",)), runs_dir=tmp_path / "runs")
+    assert (result.status, result.generations, result.spent.episodes) == ("target", 0, 0)
+    assert result.best.generation == 0
+    assert result.chosen["test"].mean == result.start["test"].mean
+
+
+@pytest.mark.parametrize("splits", [("train",), ("val",), ("test", "test")])
+def test_splits_that_are_played_anyway_or_twice_are_refused(splits, config_of):
+    """Their episodes would have the names of others."""
+    with pytest.raises(ConfigError, match="split"):
+        config_of(splits=splits)

@@ -6,12 +6,15 @@ it takes no seed for instance, holds for every later request.
 
 import asyncio
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from coevo.engines.endpoint.answers import estimated_usage, read_answer, read_document, read_usage
+from coevo.engines.endpoint.answers import Usage, estimated_usage, read_answer, read_document, read_usage
 from coevo.engines.endpoint.dialect import Dialect, Route
 from coevo.engines.endpoint.patience import Patience, Pauses
 from coevo.engines.endpoint.refusals import Refusal, RefusedError, UnansweredError
+from coevo.engines.endpoint.spending import Account, Call, CapReachedError, Tokens
 from coevo.engines.endpoint.transport import Server, Transport
 from coevo.engines.stopping import stopped
 from coevo.errors import ModelError
@@ -57,6 +60,7 @@ class EndpointClient:
 
     Attributes:
         meter: What has been asked so far; replaced, never changed.
+        account: Pays for every message, or stands in its way; None where nobody keeps accounts.
 
     Raises:
         ExtraMissingError: If the package `openai` is not installed.
@@ -64,6 +68,8 @@ class EndpointClient:
 
     def __init__(self, server: Server, routes: tuple[Route, ...], patience: Patience) -> None:
         self.meter = Meter()
+        self.account: Account | None = None
+        self._freed = asyncio.Event()
         self._server = server
         self._patience = patience
         self._transport = Transport(server)
@@ -102,6 +108,7 @@ class EndpointClient:
 
         Raises:
             ModelError: If the server refuses, or the patience is at an end.
+            CapReachedError: If the next message might exceed a cap: it has not been sent.
         """
         pauses = Pauses(self._patience, request.seed, halt)
         self._count(requests=1)
@@ -109,7 +116,9 @@ class EndpointClient:
             dialect = self._dialect
             url = self._server.url(dialect.route)
             try:
-                completion = await self._attempt(request, model, dialect, pauses.attempt_s)
+                call = await self._admitted(request, dialect, halt)
+                with self._billed(call, dialect) as bill:
+                    completion = await self._attempt(request, model, pauses.attempt_s, bill)
                 self._dialect = self._dialect.proven if self._dialect.route == dialect.route else self._dialect
                 return completion
             except RefusedError as error:
@@ -128,15 +137,46 @@ class EndpointClient:
         """Close the connections."""
         await self._transport.close()
 
-    async def _attempt(self, request: Request, model: str, dialect: Dialect, limit_s: float) -> Completion:
+    async def _admitted(self, request: Request, dialect: Dialect, halt: asyncio.Event) -> Call | None:
+        """Wait until the worst case of a message fits under the caps; None where nobody keeps accounts."""
+        if self.account is None:
+            return None
+        foreseen = Tokens(dialect.prompt_bytes(request), request.sampling.max_tokens)
+        while isinstance(call := self.account.begin(request.id, foreseen), str):
+            if self.account.is_idle or halt.is_set():  # else what others turn out not to need may be enough
+                raise CapReachedError(call)
+            self._freed.clear()
+            await self._freed.wait()
+        return call
+
+    @contextmanager
+    def _billed(self, call: Call | None, dialect: Dialect) -> Iterator["_Bill"]:
+        """Settle a call, however it ends."""
+        bill, was_sent = _Bill(dialect), True
+        try:
+            yield bill
+        except RefusedError:
+            was_sent = False
+            raise
+        except UnansweredError as error:
+            was_sent = error.was_sent
+            raise
+        finally:
+            if call is not None:
+                call.end(bill.tokens if was_sent else bill.tokens or Tokens(), is_guess=bill.is_guess)
+                self._freed.set()
+
+    async def _attempt(self, request: Request, model: str, limit_s: float, bill: "_Bill") -> Completion:
+        dialect = bill.dialect
         body = {"model": model, **dialect.prompt(request), **dialect.parameters(request)}
         document = read_document(await self._transport.complete(dialect.route, body, limit_s))
         usage = read_usage(document)
         if usage is not None:  # what the server has counted is paid for, whatever the answer is good for
+            bill.usage = usage
             self._count(prompt_tokens=usage.prompt, cached_tokens=usage.cached, completion_tokens=usage.completion)
         answer = read_answer(document)
         if usage is None:
-            usage = estimated_usage(request.text, document)
+            bill.usage = usage = estimated_usage(request.text, document)
             self._count(prompt_tokens=usage.prompt, completion_tokens=usage.completion, estimated=1)
             self._say("does not count tokens: they are estimated, one per four bytes")
         if answer.reason not in ("stop", "length"):
@@ -163,6 +203,24 @@ class EndpointClient:
         if (matter or words) not in self._said:
             self._said.add(matter or words)
             _log.warning("%s %s", self._server.base_url, words)
+
+
+@dataclass(slots=True)
+class _Bill:
+    """What one message, put in a dialect, came to as far as is known."""
+
+    dialect: Dialect
+    usage: Usage | None = None
+
+    @property
+    def tokens(self) -> Tokens | None:
+        """Tokens read and written."""
+        return None if self.usage is None else Tokens(self.usage.prompt, self.usage.completion)
+
+    @property
+    def is_guess(self) -> bool:
+        """Whether they are estimated."""
+        return self.usage is not None and self.usage.is_estimate
 
 
 def _model_error(wanted: str, url: str, refusal: Refusal) -> ModelError:

@@ -62,6 +62,12 @@ class Dialect:
             return {"messages": [{"role": message.role, "content": message.content} for message in messages]}
         return {"prompt": request.text}
 
+    def prompt_bytes(self, request: Request) -> int:
+        """Bytes of the words in the body of a request: no tokeniser over bytes makes more tokens of them."""
+        body = self.prompt(request)
+        texts = [body["prompt"]] if "prompt" in body else [text for each in body["messages"] for text in each.values()]
+        return sum(len(text.encode("utf-8", "replace")) for text in texts)
+
     def parameters(self, request: Request) -> dict[str, Any]:
         """Everything in the body of a request but the model and the prompt.
 

@@ -16,6 +16,7 @@ from coevo.engines.endpoint.client import EndpointClient, Meter
 from coevo.engines.endpoint.dialect import Route
 from coevo.engines.endpoint.loop import BackgroundLoop
 from coevo.engines.endpoint.patience import Patience
+from coevo.engines.endpoint.spending import Account
 from coevo.engines.endpoint.transport import Server
 from coevo.errors import ConfigError, ModelError, escaped
 from coevo.interfaces import Completion, Request, Update
@@ -53,6 +54,10 @@ class EndpointEngine:
         """What the server has been asked and has answered so far."""
         return self._client.meter
 
+    def charge_to(self, account: Account) -> None:
+        """Have every later message paid by an account, and none sent that it does not admit."""
+        self._client.account = account
+
     def generate(self, requests: Sequence[Request]) -> Iterator[Completion]:
         """See `Engine`. Completions come as the server gives them; an iterator that is dropped breaks off the rest.
 
@@ -61,6 +66,7 @@ class EndpointEngine:
         Raises:
             ConfigError: If a request names a member.
             ModelError: When a request has failed for good, after the last answer; it says how many are left.
+            CapReachedError: When a message might have exceeded a cap, after the last answer.
         """
         if self._loop.is_closed:
             raise RuntimeError("the engine is closed")

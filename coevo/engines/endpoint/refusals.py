@@ -66,7 +66,14 @@ class RefusedError(Exception):
 
 
 class UnansweredError(Exception):
-    """There is no response, or none that holds an answer; the text says what there is instead."""
+    """There is no response, or none that holds an answer; the text says what there is instead.
+
+    `was_sent` is whether the message may have reached the server, which then may have worked on it all the same.
+    """
+
+    def __init__(self, reason: str, *, was_sent: bool = True):
+        super().__init__(reason)
+        self.was_sent = was_sent
 
 
 def read_refusal(status: int, payload: bytes) -> Refusal:

@@ -95,10 +95,12 @@ class Transport:
         except (TimeoutError, self._openai.APITimeoutError) as error:
             is_connecting = not isinstance(error, TimeoutError)
             seconds = _CONNECT_S if is_connecting else limit_s
-            raise UnansweredError(f"no {'connection' if is_connecting else 'answer'} in {seconds:.3g} s") from None
+            words = f"no {'connection' if is_connecting else 'answer'} in {seconds:.3g} s"
+            raise UnansweredError(words, was_sent=not is_connecting) from None
         except Exception as error:  # the libraries below let various errors of sockets and protocols through
             reason = one_line(str(error.__cause__ or error)) or type(error).__name__
-            raise UnansweredError(f"no answer ({reason})") from None
+            was_sent = type(error.__cause__).__name__ != "ConnectError"
+            raise UnansweredError(f"no answer ({reason})", was_sent=was_sent) from None
 
     def _without_key(self, payload: bytes) -> bytes:
         if len(self._key) < _SHORTEST_SECRET:

@@ -5,6 +5,7 @@ can spell the same. The journal is a file, so that a resumed run has the turns o
 """
 
 import json
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,8 +51,10 @@ class Journal:
         whole = [line for line in lines if line.endswith(b"\n")]
         for line in whole:
             self._keep(*json.loads(line))
-        self._file = file.open("wb")
-        self._file.writelines(whole)
+        # What is there stays there: a run that is killed again before its next turn must find it once more.
+        self._file = file.open("r+b" if file.exists() else "w+b")
+        self._file.truncate(sum(map(len, whole)))
+        self._file.seek(0, os.SEEK_END)
 
     def note(self, request: Request, prompt: Sequence[int], answer: Sequence[int]) -> None:
         """Keep a turn, known by the id of its request: episode, number of the turn, attempt."""

@@ -16,6 +16,7 @@ licence = "CC0-1.0"
 [splits]
 train = "learn"
 val = "choose"
+test = "report"
 [limits]
 turns = 2
 turn_tokens = 2

@@ -8,6 +8,7 @@ from coevo.records.event_log import read_events
 from coevo.tuning.api import load_tuning, resume_tuning, run_tuning
 from coevo.tuning.baselines import learner as learner_module
 from coevo.tuning.baselines.engine import TraineeEngine
+from coevo.tuning.baselines.turns import Journal
 from coevo.tuning.config import make_tune_config
 
 
@@ -50,12 +51,13 @@ def test_a_baseline_learns_to_say_a_letter(method, config_of, tmp_path):
 
 @pytest.mark.parametrize("method", ["grpo", "ppo"])
 def test_the_chosen_weights_lie_in_a_model_folder(method, config_of, tmp_path):
-    """Its fingerprint is the chosen one, and where the weights are not the last, a measurement gives the same score."""
-    result = run_tuning(config_of(method, splits=("val",), baseline={"lr": 0.3}), runs_dir=tmp_path / "runs")
+    """Its fingerprint is the chosen one, also where the weights are not the last, and these weights are reported."""
+    result = run_tuning(config_of(method, splits=("test",), baseline={"lr": 0.3}), runs_dir=tmp_path / "runs")
     events = events_of(tmp_path / "runs")
     last = [event for event in events if event["kind"] == "measured"][-1]
     assert last["label"] == ".chosen"
-    assert last["mean"] == result.best.mean
+    assert last["mean"] == result.chosen["test"].mean
+    assert result.chosen["val"].mean == result.best.mean
     if result.best.generation:
         best = next((tmp_path / "runs").iterdir()) / "gradient" / "best"
         assert f"{fingerprint_of(best):016x}" == result.best.fingerprint
@@ -113,6 +115,26 @@ def test_a_run_that_dies_between_its_checkpoint_and_its_log_goes_on(config_of, t
         with pytest.raises(KeyboardInterrupt):
             run_tuning(config_of("grpo"), runs_dir=tmp_path / "cut")
     result = resume_tuning(next((tmp_path / "cut").iterdir()))
+    assert result.fingerprint == whole.fingerprint
+    assert events_of(tmp_path / "cut") == events_of(tmp_path / "whole")
+
+
+@pytest.mark.parametrize("method", ["grpo", "ppo"])
+def test_a_resumed_baseline_that_is_killed_again_goes_on(method, config_of, tmp_path, monkeypatch):
+    """The second time before it has played anything more: what it has to learn from is still there."""
+    whole = run_tuning(config_of(method), runs_dir=tmp_path / "whole")
+    with monkeypatch.context() as patch:
+        patch.setattr(TraineeEngine, "generate", dying_after(50))
+        with pytest.raises(KeyboardInterrupt):
+            run_tuning(config_of(method), runs_dir=tmp_path / "cut")
+    run = next((tmp_path / "cut").iterdir())
+    file = run / "gradient" / "turns.jsonl"
+    before = file.read_bytes()
+    journal = Journal(file)
+    after = file.read_bytes()  # what a process that is killed now leaves
+    journal.close()
+    assert after == before != b""
+    result = resume_tuning(run)
     assert result.fingerprint == whole.fingerprint
     assert events_of(tmp_path / "cut") == events_of(tmp_path / "whole")
 
