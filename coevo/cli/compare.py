@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 
 def compare(
-    runs: Annotated[list[Path], typer.Argument(help="Run directories, finished or not.")],
+    runs: Annotated[list[Path], typer.Argument(help="Run directories of searches, finished or not.")],
     page: Annotated[Path | None, typer.Option(help="Write a page with their curves here as well.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Result as JSON on standard output.")] = False,
 ) -> None:
-    """Compare runs: results, costs, operators, and the settings that differ."""
+    """Compare searches: results, costs, operators, and the settings that differ."""
     import json as codec
 
     from coevo.cli.summary import console

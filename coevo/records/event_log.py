@@ -90,9 +90,8 @@ class EventLog:
             RunError: If the loop's event differs from the recorded one.
         """
         event = {"kind": kind, **facts}
-        while self._past and self._past[0].get(ASIDE):
-            self._untold.append(self._past.popleft())
         with self._writing:
+            self._pass_notes()
             if self._is_ending:
                 self._append({**event, ASIDE: ENDING}, clock)
             elif self._past:
@@ -123,6 +122,11 @@ class EventLog:
         finally:
             self._is_ending = False
 
+    def _pass_notes(self) -> None:
+        """Have the recorded notes told that come before the next recorded event of the story."""
+        while self._past and self._past[0].get(ASIDE):
+            self._untold.append(self._past.popleft())
+
     def _match(self, event: Event) -> Event:
         recorded = self._past.popleft()
         expected = {key: value for key, value in recorded.items() if key != CLOCK}
@@ -136,6 +140,7 @@ class EventLog:
     def _append(self, event: Event, clock: Mapping[str, float] | None = None) -> None:
         if self._resumes:
             self._resumes = False
+            self._pass_notes()
             self._write({"kind": RESUMED, CLOCK: {"time": self._now()}})
         self._write({**event, CLOCK: {"time": self._now(), **(clock or {})}})
 

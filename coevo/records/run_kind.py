@@ -56,7 +56,8 @@ def check_kind(run: Path, *wanted: str) -> str:
     kind = GRID if is_grid(run) else kind_of(run)
     if kind in wanted:
         return kind
-    expected = " or ".join(_NAMES[each] for each in wanted)
+    *others, last = (_NAMES[each] for each in wanted)
+    expected = f"{', '.join(others)} or {last}" if others else last
     found = _NAMES.get(kind, f"a run of the kind {kind!r}")
     use = _USES.get(kind, "another version wrote it").format(run=run)
     raise RunError(f"expected {expected}, got {found} in {run}; {use}")

@@ -5,9 +5,11 @@ import re
 import threading
 
 import pytest
-from scripted_server import Server, answer, prompt_of, refusal
+from scripted_server import Server, answer, refusal
 
+from coevo.engines.endpoint.dialect import reduced_seed
 from coevo.errors import ConfigError, ModelError
+from coevo.learning.seeds import seed_of
 from coevo.records.event_log import read_events
 from coevo.searching.api import config_of, load_run, resume_search, run_search
 from coevo.searching.config import make_config
@@ -95,11 +97,13 @@ def test_resumed_without_more_a_capped_run_asks_nothing(server, job, tmp_path):
 def test_answers_that_were_paid_for_are_not_asked_again(server, job, tmp_path):
     """Where a batch breaks off at its first request, the answers behind it are kept for the resumed run."""
     others = threading.Event()
-    first_prompt = []
+    first = reduced_seed(seed_of(0, "sampling", 0, "i1", 0))
+
+    refused = []
 
     def script(number, body):
-        first_prompt.append((prompt_of(body), body["seed"]))
-        if (prompt_of(body), body["seed"]) == first_prompt[0] and not others.is_set():
+        if body["seed"] == first and not refused:
+            refused.append(number)
             others.wait(60)
             return refusal(401, "no credit")
         if len(server.posts) >= 10:

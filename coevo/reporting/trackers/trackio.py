@@ -1,7 +1,9 @@
 """Trackio: a local database that `trackio show` draws; TRACKIO_PROJECT ("coevo" without) and the rest are its own."""
 
 import os
+import sys
 from collections.abc import Mapping
+from contextlib import redirect_stdout
 from importlib import import_module
 from typing import Any
 
@@ -9,18 +11,19 @@ from coevo.reporting.trackers.tracker import Tracked
 
 
 class TrackioTracker:
-    """See `Tracker`."""
+    """See `Tracker`. What Trackio prints goes to standard error: standard output is the result's."""
 
     def open(self, run: Tracked) -> str:
         """See `Tracker`."""
         self._trackio: Any = import_module("trackio")
-        self._run: Any = self._trackio.init(
-            project=os.environ.get("TRACKIO_PROJECT", "coevo"),
-            name=run.known_as or run.name,
-            config=dict(run.config),
-            resume="allow",
-            embed=False,
-        )
+        with redirect_stdout(sys.stderr):
+            self._run: Any = self._trackio.init(
+                project=os.environ.get("TRACKIO_PROJECT", "coevo"),
+                name=run.known_as or run.name,
+                config=dict(run.config),
+                resume="allow",
+                embed=False,
+            )
         return str(self._run.name)
 
     def log(self, metrics: Mapping[str, float], step: int) -> None:
@@ -33,4 +36,5 @@ class TrackioTracker:
 
     def finish(self) -> None:
         """See `Tracker`."""
-        self._run.finish()
+        with redirect_stdout(sys.stderr):
+            self._run.finish()
