@@ -187,7 +187,7 @@ def read_events(path: Path) -> Iterator[Event]:
     with path.open("rb") as file:
         events, _ = _read(path, file)
     resumes = [place for place, event in enumerate(events) if event["kind"] == RESUMED]
-    last = resumes[-1] if resumes else 0
+    last = resumes[-1] if resumes else -1
     yield from (event for place, event in enumerate(events) if place > last or event.get(ASIDE) != ENDING)
 
 
