@@ -3,7 +3,6 @@
 import os
 from collections import Counter
 from collections.abc import Iterator
-from math import floor, log10
 
 from coevo.authoring.bench import Bench
 from coevo.authoring.findings import Check, Finding, failed, note, ok
@@ -11,6 +10,7 @@ from coevo.candidate import Candidate, Evaluation
 from coevo.content import ProblemFolder
 from coevo.engines.embedded.families import find_family
 from coevo.engines.loading import read_model_card, resolve_model
+from coevo.evaluation.limits import suggested_limit
 from coevo.evolution.operators import Operator, load_operators
 from coevo.evolution.renderers import Reading, Renderer, renderer_named
 from coevo.interfaces import Completion, Request
@@ -22,9 +22,6 @@ NUM_COMPLETIONS = 20
 """Asked of the embedded model per operator."""
 ABLE_SHARE = 0.5
 """Of an operator's programs have to be valid, or the model is no help for this problem."""
-SMALLEST_LIMIT_S = 2.0
-"""Below it, what the machine does besides decides who is too slow."""
-SUGGESTED_FACTOR = 30
 LEAST_FACTOR, LARGEST_FACTOR = 2, 1000
 """A limit should be this many times the CPU time of the slowest baseline."""
 
@@ -54,13 +51,6 @@ def time_limit(bench: Bench) -> Finding:
     if limit_s < LEAST_FACTOR * cpu_s:
         return failed(words)
     return note(words) if limit_s > max(LARGEST_FACTOR * cpu_s, suggested_s) else ok(words)
-
-
-def suggested_limit(cpu_s: float) -> float:
-    """About thirty times what the slowest baseline takes, as 1, 2 or 5 times a power of ten; at least two seconds."""
-    wanted = max(SUGGESTED_FACTOR * cpu_s, SMALLEST_LIMIT_S)
-    power = 10.0 ** floor(log10(wanted))
-    return float(min((step * power for step in (1, 2, 5, 10)), key=lambda value: abs(log10(value / wanted))))
 
 
 def embedded_model(bench: Bench) -> Finding:

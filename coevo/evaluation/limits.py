@@ -14,6 +14,10 @@ WALL_GUARD = 5.0
 WALL_FLOOR_S = 10.0
 """Least time on the clock: under a short CPU limit, a busy machine's delays must not decide."""
 
+SMALLEST_LIMIT_S = 2.0
+"""Below it, what the machine does besides decides who is too slow."""
+SUGGESTED_FACTOR = 30
+
 _WHOLE, _PART = 256, 64
 """Most instances that stay together, and the size of parts otherwise: enough work to outweigh starting a process."""
 
@@ -62,3 +66,17 @@ def split_into_parts(count: int, at_once: int | None = None) -> list[tuple[int, 
     parts = math.ceil(count / size)
     edges = [count * part // parts for part in range(parts + 1)]
     return list(itertools.pairwise(edges))
+
+
+def suggested_limit(cpu_s: float) -> float:
+    """A problem's limit, in CPU seconds: some thirty times what the slowest baseline takes, two seconds at the least.
+
+    Args:
+        cpu_s: CPU seconds of the slowest baseline on the search split.
+
+    Returns:
+        1, 2 or 5 times a power of ten.
+    """
+    wanted = max(SUGGESTED_FACTOR * cpu_s, SMALLEST_LIMIT_S)
+    power = 10.0 ** math.floor(math.log10(wanted))
+    return float(min((step * power for step in (1, 2, 5, 10)), key=lambda value: abs(math.log10(value / wanted))))

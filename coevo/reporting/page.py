@@ -15,7 +15,7 @@ from markupsafe import Markup
 
 from coevo.reporting import text
 
-_TEMPLATES = Path(__file__).parent / "templates"
+TEMPLATES = Path(__file__).parent / "templates"
 
 
 def render(template: str, **values: Any) -> str:
@@ -28,7 +28,7 @@ def render(template: str, **values: Any) -> str:
     style = _style()
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; base-uri 'none'; form-action 'none'"
-    return _environment().get_template(template).render(style=Markup(style), policy=Markup(policy), **values) + "\n"
+    return templates().get_template(template).render(style=Markup(style), policy=Markup(policy), **values) + "\n"
 
 
 def _finished(value: Any) -> Any:
@@ -38,13 +38,14 @@ def _finished(value: Any) -> Any:
 
 @cache
 def _style() -> str:
-    return (_TEMPLATES / "style.css").read_text(encoding="utf-8")
+    return (TEMPLATES / "style.css").read_text(encoding="utf-8")
 
 
 @cache
-def _environment() -> Environment:
+def templates(*folders: Path) -> Environment:
+    """The report's templates, escaped and strict; those in `folders` are found before them."""
     environment = Environment(
-        loader=FileSystemLoader(_TEMPLATES),
+        loader=FileSystemLoader([*folders, TEMPLATES]),
         autoescape=True,
         undefined=StrictUndefined,
         finalize=_finished,

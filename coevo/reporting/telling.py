@@ -26,7 +26,7 @@ def tell_run(path: Path) -> RunStory:
     journal = Journal(config.charge_first)
     for event in read_events(directory.events) if directory.events.exists() else ():
         journal.take(event)
-    return _story(directory, config, journal)
+    return story_of(directory, config, journal)
 
 
 def problem_of(story: RunStory) -> ProblemFolder | None:
@@ -41,7 +41,8 @@ def _folder(settings: SearchConfig) -> ProblemFolder | None:
         return None
 
 
-def _story(directory: RunDirectory, settings: SearchConfig, journal: Journal) -> RunStory:
+def story_of(directory: RunDirectory, settings: SearchConfig, journal: Journal) -> RunStory:
+    """What a journal has taken so far, told of a run in a directory."""
     folder = _folder(settings)
     sense = sense_of(journal.judged) or (folder.spec.sense if folder else "min")
     yardstick = Yardstick(sense, journal.references)

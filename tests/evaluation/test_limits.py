@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coevo.content import Limits
-from coevo.evaluation.limits import limits_for, split_into_parts, time_factor
+from coevo.evaluation.limits import limits_for, split_into_parts, suggested_limit, time_factor
 from coevo.interfaces import Instance
 
 
@@ -34,3 +34,14 @@ def test_parts_cover_every_instance_once_and_are_small_enough(count: int, at_onc
     assert [number for start, stop in parts for number in range(start, stop)] == list(range(count))
     assert all(start < stop for start, stop in parts)
     assert len(parts) == 1 if count <= whole else all(stop - start <= size for start, stop in parts)
+
+
+@given(st.floats(0.0, 1e4))
+def test_a_suggested_limit_is_a_round_number_about_thirty_times_the_need(cpu_s):
+    """1, 2 or 5 times a power of ten; two seconds at least."""
+    limit = suggested_limit(cpu_s)
+    assert limit >= 2.0
+    assert f"{limit:e}"[0] in "125"
+    assert f"{limit:e}"[1:].startswith(".000000e")
+    if cpu_s > 0.1:
+        assert 15 <= limit / cpu_s <= 60

@@ -1,17 +1,16 @@
 """The problem: its baselines in the real judge, and a time limit that would suit them here."""
 
 from collections.abc import Callable, Mapping
-from math import floor, log10
 
 from coevo.candidate import Evaluation
 from coevo.content import ProblemFolder
 from coevo.evaluation import EvaluationPool
+from coevo.evaluation.limits import suggested_limit
 from coevo.experiments.doctor.finding import Finding, failed, passed, warned
 
 NAME = "problem"
-LEAST_FACTOR, SUGGESTED_FACTOR = 3, 30
-"""A limit should be at least this many times the CPU time of the slowest baseline; and what is suggested."""
-SMALLEST_LIMIT_S = 2.0
+LEAST_FACTOR = 3
+"""A limit should be at least this many times the CPU time of the slowest baseline."""
 
 
 def problem(folder: ProblemFolder, judge: Callable[[str], Evaluation]) -> Finding:
@@ -41,17 +40,6 @@ def real_problem(folder: ProblemFolder) -> Finding:
     """
     with EvaluationPool(folder, workers=1) as pool:
         return problem(folder, pool.evaluate)
-
-
-def suggested_limit(cpu_s: float) -> float:
-    """Some thirty times what the slowest baseline takes, as 1, 2 or 5 times a power of ten, two seconds at the least.
-
-    Args:
-        cpu_s: CPU seconds of the slowest baseline.
-    """
-    wanted = max(SUGGESTED_FACTOR * cpu_s, SMALLEST_LIMIT_S)
-    power = 10.0 ** floor(log10(wanted))
-    return float(min((step * power for step in (1, 2, 5, 10)), key=lambda value: abs(log10(value / wanted))))
 
 
 def _compared(folder: ProblemFolder, used: Mapping[str, float]) -> Finding:

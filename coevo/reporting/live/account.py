@@ -22,7 +22,7 @@ from coevo.reporting.probe_page import probe_page
 from coevo.reporting.probe_story import tell_probe
 from coevo.reporting.run_page import SHOWN_CODE, STATUSES, environment_table, failures_table, headline, splits_table
 from coevo.reporting.story import RunStory
-from coevo.reporting.telling import _story as story_of
+from coevo.reporting.telling import story_of
 from coevo.reporting.tune_page import tune_page
 from coevo.reporting.tune_story import tell_tuning
 from coevo.searching.api import config_of

@@ -12,14 +12,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from coevo.reporting import text
 from coevo.reporting.figures import Figure
+from coevo.reporting.page import TEMPLATES, templates
 
 _OWN = Path(__file__).parent / "templates"
-_REPORT = Path(__file__).parents[1] / "templates"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +54,7 @@ def live(template: str, page: LivePage, **values: Any) -> str:
         values: The template's variables; a missing one is an error.
     """
     frame = {"style": Markup(_style()), "script": Markup(_script()), "page": page}
-    return _environment().get_template(template).render(**frame, **values) + "\n"
+    return templates(_OWN).get_template(template).render(**frame, **values) + "\n"
 
 
 def framed(report: str | None, page: LivePage, figures: Sequence[Figure]) -> str:
@@ -85,31 +83,9 @@ def _digest(source: str) -> str:
 
 @cache
 def _style() -> str:
-    return (_REPORT / "style.css").read_text(encoding="utf-8") + (_OWN / "live.css").read_text(encoding="utf-8")
+    return (TEMPLATES / "style.css").read_text(encoding="utf-8") + (_OWN / "live.css").read_text(encoding="utf-8")
 
 
 @cache
 def _script() -> str:
     return (_OWN / "live.js").read_text(encoding="utf-8")
-
-
-def _finished(value: Any) -> Any:
-    """What an expression in a template becomes before it is escaped."""
-    return value if isinstance(value, Markup) else text.visible(str(value))
-
-
-@cache
-def _environment() -> Environment:
-    environment = Environment(
-        loader=FileSystemLoader([_OWN, _REPORT]),
-        autoescape=True,
-        undefined=StrictUndefined,
-        finalize=_finished,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {
-        "number": text.number, "count": text.count, "percent": text.percent, "duration": text.duration,
-        "excerpt": text.excerpt,
-    }  # fmt: skip
-    return environment
