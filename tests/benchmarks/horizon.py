@@ -5,7 +5,8 @@
 A cell is one `coevo tune --env sudoku` of the embedded player in a process of its own, and one `coevo eval-agent` of
 the weights that `val` chose, on boards of the split `test` that nothing was chosen by. An episode has as many turns as
 the board has blanks, if it goes well, and one reward at its end. All arms play the same number of training episodes, on
-the same boards, at the sampling of the environment; what a measurement on `val` plays is the same for all as well.
+the same boards, at the sampling of the environment (σ to 0 has no members in its last generation, and plays none); what
+a measurement on `val` plays is the same for all as well.
 
 Writes OUT.csv, one row per cell, as each is done (a row that is there is not made again, so the table can be stopped
 and started), and OUT.md. Rows of the seeds in --choosing show how the settings of the baselines were chosen; they are
@@ -197,9 +198,10 @@ def page(rows: list[Row], options: argparse.Namespace) -> str:
         f"{environment['processor']}.",
         "",
         f"Share of {options.boards} test boards completed by the weights that `val` chose, each board played once at "
-        "the environment's temperature, as the start is. Every arm plays the same number of training episodes. The "
-        "player is an easy case made so (it was taught a careful and a careless way to play): the table says how the "
-        "methods compare on it, not on other models. Wall time is of the tuning run, measurements on `val` included.",
+        "the environment's temperature, as the start is. Every arm plays the same number of training episodes, but for "
+        "σ to 0, whose last generation has no members left to play. The player is an easy case made so (it was taught "
+        "a careful and a careless way to play): the table says how the methods compare on it, not on other models. "
+        "Wall time is of the tuning run, measurements on `val` included.",
         "",
     ]
     for blanks in options.blanks:
