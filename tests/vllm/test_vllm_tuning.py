@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import coevo
+from coevo.experiments.any_run import load_any
 from coevo.searching.replaying import replay_run
 from coevo.tuning.config import tune_config_of
 from coevo.tuning.subjects import open_subject, subject_of
@@ -87,6 +88,6 @@ def test_a_tuning_history_gives_the_weights_on_the_other_engine(vllm_python, qwe
     with start.engine, last.engine:
         assert f"{last.engine.fingerprint():016x}" == result.fingerprint
         assert start.engine.fingerprint() != last.engine.fingerprint()
-    replay = replay_run(run)
+    replay = replay_run(run, load=load_any)
     assert replay.agrees
     assert replay.updates == 3
