@@ -97,8 +97,12 @@ def main() -> None:
     except CoevoError as error:
         _refuse(str(error))
     except OSError as error:
-        if error.filename is None:
+        if error.errno is None:
             raise
+        if error.filename is None:  # of a file that was open already, as on a full disk
+            _refuse(
+                f"expected to read and write files, got: {error.strerror}; see to the disk, then go on by coevo resume"
+            )
         _refuse(f"expected to use {error.filename}, got: {error.strerror}; check the path and its permissions")
     except KeyboardInterrupt:
         sys.exit(130)

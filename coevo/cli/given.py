@@ -19,7 +19,7 @@ def read_config(file: Path | None) -> dict[str, Any]:
         return {}
     try:
         values = tomllib.loads(file.read_text())
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
         raise ConfigError(f"expected a TOML file for --config at {file}, got: {error}") from error
     values.pop("schema_version", None)
     return values

@@ -152,12 +152,12 @@ def print_plan(config: TuneConfig, *, as_json: bool) -> None:
 
 
 def print_tuning(result: TuneResult, *, as_json: bool) -> None:
-    """Print a result; exits with 1 if no episode could be scored."""
+    """Print a result; exits with 1 if no episode could be scored, or the surroundings never let a generation play."""
     if as_json:
         typer.echo(result.model_dump_json())
     else:
         _print(result)
-    if result.best is None:
+    if result.best is None or result.status == "surroundings-failed":
         raise typer.Exit(1)
 
 

@@ -52,6 +52,8 @@ def check_step(step: Any, what: str) -> Step:
         raise BrokenContractError(f"{what}: expected a finite number as reward, got {shown(step.reward)}")
     if not isinstance(step.done, bool) or not isinstance(step.truncated, bool):
         raise BrokenContractError(f"{what}: expected done and truncated to be true or false")
+    if not isinstance(step.info, dict):
+        raise BrokenContractError(f"{what}: expected a dict as info, got {shown(step.info)}")
     if (problem := plain_json(step.info)) is not None:
         raise BrokenContractError(f"{what}: info has to be plain JSON, {problem}")
     if not isinstance(step.messages, tuple | list):

@@ -34,10 +34,10 @@ class ESSettings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
-    members: int = Field(default=10, ge=2)
+    members: int = Field(default=10, ge=2, le=100_000)
     """G: perturbed models per step, both signs of an antithetic pair counted."""
 
-    children: int = Field(default=1, ge=1)
+    children: int = Field(default=1, ge=1, le=100_000)
     """C: completions per member; the member's reward is their mean."""
 
     sigma: Positive = 1e-3

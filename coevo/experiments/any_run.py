@@ -4,11 +4,13 @@ from pathlib import Path
 
 from coevo.errors import ConfigError, RunError
 from coevo.experiments.probe_config import probe_config_of
+from coevo.records.event_log import read_events
+from coevo.records.run_directory import RunDirectory
 from coevo.records.run_kind import PROBE, SEARCH, TUNE, check_kind
 from coevo.searching.api import Run, load_run
 from coevo.searching.config import SearchConfig
 from coevo.tuning.config import TuneConfig, tune_config_of
-from coevo.tuning.subjects import BEST, generation_of
+from coevo.tuning.subjects import BEST, generation_of, last_generation
 
 
 def load_any(path: str | Path) -> Run:
@@ -37,9 +39,14 @@ def generation_named(path: str | Path, name: str | None) -> int | None:
         ConfigError: If it is neither, or the run has chosen none.
         RunError: If there is no such run.
     """
-    if name is None or (name.isascii() and name.isdigit()):
-        return None if name is None else int(name)
+    if name is None:
+        return None
     run = Path(path)
+    if name.isascii() and name.isdigit():
+        last = last_generation(run, read_events(RunDirectory.open(run).events))
+        if last and int(name) > last:
+            raise ConfigError(f"expected a generation up to {last} of {run}, got {name}")
+        return int(name)
     if name != BEST:
         raise ConfigError(f"expected the number of a generation or {BEST}, got {name!r}")
     if check_kind(run, SEARCH, PROBE, TUNE) != TUNE:

@@ -16,7 +16,7 @@ import json
 import os
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Lock
 from typing import IO, Any, Protocol, runtime_checkable
@@ -73,6 +73,7 @@ class EventLog:
         self.recorded: tuple[Event, ...] = tuple(past)
         self._resumes = bool(past)
         self._is_ending = False
+        self._is_full = False
         self._writing = Lock()
         self._untold: deque[Event] = deque()
         for follower in self._followers:
@@ -87,7 +88,7 @@ class EventLog:
             facts: JSON-serialisable fields that the loop must reproduce exactly.
 
         Raises:
-            RunError: If the loop's event differs from the recorded one.
+            RunError: If the loop's event differs from the recorded one, or the disk does not take it.
         """
         event = {"kind": kind, **facts}
         with self._writing:
@@ -145,9 +146,20 @@ class EventLog:
         self._write({**event, CLOCK: {"time": self._now(), **(clock or {})}})
 
     def _write(self, event: Event) -> None:
-        self._file.write(_line(event))
-        self._file.flush()
+        try:
+            self._file.write(_line(event))
+            self._file.flush()
+        except OSError as error:
+            self._is_full = True
+            raise self._unwritable(error) from error
         self._untold.append(event)
+
+    def _unwritable(self, error: OSError) -> RunError:
+        run = Path(self._file.name).parent
+        return RunError(
+            f"expected to write to {self._file.name}, got: {error.strerror or error}; see to the disk, then go on "
+            f"with: coevo resume {run}"
+        )
 
     def _tell(self) -> None:
         while self._untold:
@@ -164,8 +176,14 @@ class EventLog:
         with self._writing:
             if self._file.closed:
                 return
-            os.fsync(self._file.fileno())
-            self._file.close()
+            try:
+                os.fsync(self._file.fileno())
+                self._file.close()
+            except OSError as error:
+                with suppress(OSError):  # what could not be written is tried once more, and then let go
+                    self._file.close()
+                if not self._is_full:
+                    raise self._unwritable(error) from error
         for follower in self._followers:
             follower.end()
 

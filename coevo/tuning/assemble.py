@@ -9,9 +9,11 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from coevo.environments.contract import shown
 from coevo.environments.loading import EnvironmentFolder, find_environment, read_options
 from coevo.environments.spec import EpisodeLimits
-from coevo.errors import ConfigError, EnvironmentFault
+from coevo.environments.texts import encodable
+from coevo.errors import CoevoError, ConfigError, EnvironmentFault
 from coevo.es.record import WeightRecipe
 from coevo.es.strategy import EvolutionStrategy
 from coevo.interfaces import Engine, Environment, EnvironmentModule, Sampling, Task
@@ -24,6 +26,7 @@ from coevo.records.event_log import EventLog, Listener
 from coevo.records.run_directory import RunDirectory
 from coevo.tuning.config import TRAIN, VAL, AnswerSettings, TuneConfig
 from coevo.tuning.field import Field
+from coevo.tuning.hands import Answer, answer_in_time
 from coevo.tuning.learner import Evolution, Learner
 from coevo.tuning.loop import Tuning
 from coevo.tuning.playing import Rollouts, Rules
@@ -32,6 +35,9 @@ from coevo.tuning.teaching import Coach
 
 if TYPE_CHECKING:
     from coevo.tuning.baselines.opening import Baseline
+
+READING_S = 600.0
+"""How long an environment may take to list the tasks of a split."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +98,7 @@ def open_arena(
     given = read_options(folder.spec, {name: str(value) for name, value in options.items()})
     folder.require()
     module = folder.load()
-    tasks = {split: tuple(module.tasks(split, **given)) for split in splits}
-    for split, found in tasks.items():
-        _check_tasks(folder.spec.name, split, found)
+    tasks = {split: _tasks(folder, module, split, given) for split in splits}
     arena = Arena(folder, module, given, tasks, _rules(folder, answers, retries))
     _check_opens(arena)
     return arena
@@ -218,16 +222,50 @@ def _only(values: Mapping[str, Any], names: Mapping[str, Any]) -> dict[str, Any]
 
 def _check_opens(arena: Arena) -> None:
     """Open an environment once: what is not there shows now, and not as a fault of every episode."""
-    try:
-        arena.open().close()
-    except EnvironmentFault as fault:
-        raise ConfigError(f"expected {arena.folder.spec.name} to open here, got: {fault}") from fault
+    name = arena.folder.spec.name
+    opened = answer_in_time(arena.open, arena.rules.limits.step_s)
+    if isinstance(opened.error, EnvironmentFault):
+        raise ConfigError(f"expected {name} to open here, got: {opened.error}") from opened.error
+    environment = _returned(opened, arena.folder, "open")
+    if not isinstance(environment, Environment):
+        raise ConfigError(
+            f"expected open of {arena.folder.path} to return an environment with reset, step and close, got "
+            f"{shown(environment)}; coevo env check {arena.folder.path} tells more"
+        )
+    _returned(answer_in_time(environment.close, arena.rules.limits.step_s), arena.folder, "close")
+
+
+def _tasks(
+    folder: EnvironmentFolder, module: EnvironmentModule, split: str, options: dict[str, Any]
+) -> tuple[Task, ...]:
+    said = answer_in_time(lambda: tuple(module.tasks(split, **options)), READING_S)
+    tasks: tuple[Task, ...] = _returned(said, folder, f"tasks({split!r})")
+    _check_tasks(folder.spec.name, split, tasks)
+    return tasks
+
+
+def _returned(answer: Answer, folder: EnvironmentFolder, what: str) -> Any:
+    """What a call of an environment's code returned; whatever else came of it is said in one line."""
+    error = answer.error
+    if isinstance(error, CoevoError):
+        raise error
+    if error is not None:
+        raise ConfigError(
+            f"expected {what} of {folder.path} to return, got {type(error).__name__}: {error}; "
+            f"coevo env check {folder.path} tells more"
+        ) from (error if isinstance(error, Exception) else None)
+    return answer.value
 
 
 def _check_tasks(environment: str, split: str, tasks: Sequence[Task]) -> None:
     """Refuse a split without tasks, or with two of a name: their episodes could not be told apart."""
     if not tasks:
         raise ConfigError(f"expected tasks in the split {split} of {environment}, got none; check its options")
+    for task in tasks:
+        if not isinstance(task, Task) or not isinstance(task.name, str) or encodable(task.name) != task.name:
+            raise ConfigError(
+                f"expected tasks with names that are text in the split {split} of {environment}, got {shown(task)}"
+            )
     name, count = Counter(task.name for task in tasks).most_common(1)[0]
     if count > 1:
         raise ConfigError(f"expected names of their own for the tasks of {environment}, {split}: {count} are {name!r}")

@@ -19,6 +19,17 @@ class Answer:
     error: BaseException | None = None
 
 
+def answer_in_time(function: Callable[[], Any], limit_s: float) -> Answer:
+    """Make one call in a thread of its own; see `Hands`."""
+    hands = Hands(1, limit_s)
+    hands.call(function)
+    try:
+        (answer,) = hands.answers(wait_s=None)
+    finally:
+        hands.close()
+    return answer
+
+
 class Hands:
     """Threads that make calls, at most `most` of them at a time.
 

@@ -47,7 +47,7 @@ class LandscapeConfig(PlayConfig):
     """Split whose tasks are played at every point, under the same seeds."""
     points: int = Field(default=11, ge=3, le=101)
     """Points of a side; odd, so that the weights themselves are one."""
-    radius: float = Field(gt=0, allow_inf_nan=False)
+    radius: float = Field(ge=1e-30, le=1e30)
     """Largest |a| and |b|, in weight units; by default five times the first σ, as published."""
     transcripts: int = Field(default=0, ge=0)
     """Episodes of a point whose conversation is recorded."""

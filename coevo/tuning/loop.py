@@ -91,6 +91,8 @@ def train(tuning: Tuning) -> Course:
             break
         if tuning.coach.teach(generation):
             tuning.rollouts.prompter = tuning.rollouts.prompter.taught(tuning.coach.text)
+    if course.status == "done" and 0 < empty == course.last:
+        course.status = "surroundings-failed"
     return course
 
 

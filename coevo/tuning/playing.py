@@ -4,10 +4,13 @@ Answers do not depend on which episodes share a batch as far as the engine's do 
 assignment alone; the order in which episodes end depends on timing.
 """
 
+import logging
+import math
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from coevo.environments.contract import BrokenContractError, check_step, checked_messages
 from coevo.environments.spec import EpisodeLimits
@@ -18,7 +21,11 @@ from coevo.tuning.episodes import Assignment, Ended, Episode, Turn
 from coevo.tuning.hands import Answer, Hands
 from coevo.tuning.prompting import Prompt, Prompter
 
+_log = logging.getLogger(__name__)
+
 DETAIL_CHARS = 300
+CLOSING_S = 30.0
+"""How long environments may take to close."""
 GRACE_S = 0.002
 """How long the engine waits for another environment to come back before it answers those that have."""
 
@@ -102,8 +109,7 @@ class Rollouts:
         begun = [*self._games.values(), *self._ready.values()]
         for game in begun:
             game.is_abandoned = True
-        for environment in [*self._idle, *(game.environment for game in begun)]:
-            _close_quietly(environment)
+        _put_away([*self._idle, *(game.environment for game in begun)])
         self._idle.clear()
         self._games.clear()
         self._ready.clear()
@@ -138,7 +144,7 @@ class Rollouts:
         try:
             game.prompt = self.prompter.prompt(game.messages)
         except ValueError as error:
-            _close_quietly(game.environment)
+            _put_away([game.environment])
             yield self._fault(game, error)
         else:
             self._ready[f"{game.assignment.id}.{game.num_turns}.{game.attempt}"] = game
@@ -147,6 +153,8 @@ class Rollouts:
         """Note a turn; why the episode is over, if it is."""
         game.num_turns += 1
         game.score += step.reward
+        if not math.isfinite(game.score):
+            raise RunError(f"expected a finite score of task {game.assignment.task.name}, got {game.score}")
         if game.assignment.is_kept:
             game.turns.append(Turn(game.said, _told(step.messages), dict(step.info)))
         if step.done or step.truncated:
@@ -255,8 +263,20 @@ def _told(messages: Sequence[Message]) -> str:
     return "\n\n".join(message.content for message in messages)
 
 
+def _put_away(environments: Sequence[Environment | None]) -> None:
+    """Close environments side by side; one that hangs is left behind after a while, and its thread with it."""
+    open_ones = [environment for environment in environments if environment is not None]
+    hands = Hands(len(open_ones), CLOSING_S)
+    for environment in open_ones:
+        hands.call(partial(_close_quietly, environment))
+    late = sum(isinstance(answer.error, TimeoutError) for answer in hands.answers(wait_s=None, grace_s=CLOSING_S))
+    hands.close()
+    if late:
+        _log.warning("%d environments did not close within %g s and are left behind", late, CLOSING_S)
+
+
 def _close_quietly(environment: Environment | None) -> None:
     """Close what may be broken: it has failed already, and that is what is reported."""
     if environment is not None:
-        with suppress(Exception):
+        with suppress(BaseException):  # in a thread, where no interrupt of the user's arrives
             environment.close()

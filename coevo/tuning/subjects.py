@@ -1,5 +1,6 @@
 """Whose weights are played without being trained: a model's own, or those that a tuning run had after a generation."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -89,7 +90,7 @@ def generation_of(run: Path, name: str) -> int:
         RunError: If there is no such run.
     """
     events = list(read_events(RunDirectory.open(run).events))
-    last = max((event["generation"] for event in events if event["kind"] == "generation"), default=0)
+    last = last_generation(run, events)
     if name == LAST:
         return last
     if name == BEST:
@@ -99,6 +100,25 @@ def generation_of(run: Path, name: str) -> int:
     if int(name) > last:
         raise ConfigError(f"expected a generation up to {last} of {run}, got {name}")
     return int(name)
+
+
+def last_generation(run: Path, events: Iterable[Event]) -> int:
+    """The last generation that events tell of; 0 for none.
+
+    Raises:
+        RunError: For an event that lacks what this version writes.
+    """
+    try:
+        return max((int(event["generation"]) for event in events if event["kind"] == "generation"), default=0)
+    except (KeyError, TypeError, ValueError) as error:
+        raise _foreign(run, error) from error
+
+
+def _foreign(run: Path, error: Exception) -> RunError:
+    return RunError(
+        f"expected events as this version writes them in {run}, got {type(error).__name__} {error}; the log was "
+        "edited, or another version wrote it"
+    )
 
 
 def _best(run: Path) -> int:
@@ -159,9 +179,12 @@ def follow(run: Path, generation: int, engine: Engine) -> None:
 def _records(run: Path, generation: int, events: list[Event]) -> list[StepRecord]:
     """The steps up to a generation, all that the events tell of."""
     file = RunDirectory(run).history
-    lines = file.read_text().splitlines(keepends=True) if file.exists() else []
-    found = [record for record in read_history(lines) if record.generation <= generation]
-    told = [event["step"] for event in events if event["kind"] == "step" and event["generation"] <= generation]
+    try:
+        lines = file.read_text().splitlines(keepends=True) if file.exists() else []
+        found = [record for record in read_history(lines) if record.generation <= generation]
+        told = [event["step"] for event in events if event["kind"] == "step" and event["generation"] <= generation]
+    except (UnicodeDecodeError, KeyError, TypeError) as error:
+        raise _foreign(run, error) from error
     if [record.step for record in found] != told:
         raise RunError(f"expected the steps {told} of the run in {file}, found {len(found)} of them; restore it")
     return found

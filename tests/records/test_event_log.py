@@ -1,4 +1,6 @@
 import json
+import resource
+import signal
 
 import pytest
 from hypothesis import given
@@ -126,3 +128,25 @@ def test_any_text_can_be_recorded(tmp_path_factory, text):
         with EventLog(path, now=lambda: 1.0) as log:
             log.emit("said", text=text)
     assert without_clock(path) == [{"kind": "said", "text": text}]
+
+
+def test_a_full_disk_is_one_line_and_the_log_goes_on(tmp_path):
+    """What could not be written is said with the run; what could be is whole, and a later session continues it."""
+    path = tmp_path / "events.jsonl"
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    log = EventLog(path, now=lambda: 1.0)
+    log.emit("small")
+    before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (path.stat().st_size + 100, limits[1]))
+    try:
+        with pytest.raises(RunError, match=r"File too large.*coevo resume"):
+            log.emit("large", text="x" * 100_000)
+        log.close()
+        log.close()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        signal.signal(signal.SIGXFSZ, before)
+    with EventLog(path, now=lambda: 2.0) as again:
+        again.emit("small")
+        again.emit("large", text="x")
+    assert [event["kind"] for event in without_clock(path)] == ["small", "large"]

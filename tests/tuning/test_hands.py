@@ -3,7 +3,7 @@
 import threading
 import time
 
-from coevo.tuning.hands import Hands
+from coevo.tuning.hands import Hands, answer_in_time
 
 
 def test_calls_run_at_the_same_time():
@@ -73,3 +73,12 @@ def test_closed_hands_end():
     while any(t.name.startswith("coevo-hand") for t in threading.enumerate()) and time.monotonic() < deadline:
         time.sleep(0.01)
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("coevo-hand")]
+
+
+def test_a_single_call_is_answered_in_time_or_not():
+    """Its value, what it raised, or that it took too long."""
+    assert answer_in_time(lambda: 7, 60.0).value == 7
+    assert isinstance(answer_in_time(lambda: {}["x"], 60.0).error, KeyError)
+    release = threading.Event()
+    assert isinstance(answer_in_time(lambda: release.wait(60), 0.1).error, TimeoutError)
+    release.set()

@@ -296,3 +296,41 @@ def test_a_broken_opening_is_said(play):
     """Likewise what `reset` returns."""
     with pytest.raises(RunError, match="task t0, reset: expected messages"):
         play(Echo(), lambda: Room(lambda room, _: done(), on_reset=lambda task: "go"))
+
+
+def test_environments_that_hang_or_exit_at_the_end_do_not_hold_a_run(rules, monkeypatch):
+    """One that will not close is left behind, one that would end the process does not."""
+    monkeypatch.setattr("coevo.tuning.playing.CLOSING_S", 0.5)
+    release = threading.Event()
+
+    class Stubborn(Room):
+        def close(self):
+            self.closed += 1
+            if self.task.name == "t0":
+                release.wait(60)
+            raise SystemExit(7)
+
+    rooms = []
+
+    def make():
+        rooms.append(Stubborn(lambda room, _: done()))
+        return rooms[-1]
+
+    rollouts = Rollouts(Echo(), make, rules(), Prompter("chat"))
+    assert len(list(rollouts.play(assignments(2)))) == 2
+    rollouts.close()
+    release.set()
+    assert [room.closed for room in rooms] == [1] * len(rooms)
+
+
+def test_rewards_whose_sum_is_no_number_are_said(play):
+    """Each is finite, and their sum is not."""
+    with pytest.raises(RunError, match="finite score of task t0"):
+        play(Echo(), lambda: Room(lambda room, _: again(1e308)))
+
+
+@pytest.mark.parametrize("info", [None, [1, 2], "text"])
+def test_info_is_a_mapping(play, info):
+    """Anything else has no place in a trace."""
+    with pytest.raises(RunError, match="expected a dict as info"):
+        play(Echo(), lambda: Room(lambda room, _: Step(done=True, info=info)))

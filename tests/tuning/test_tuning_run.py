@@ -1,6 +1,7 @@
 """Whole tuning runs: they learn, repeat themselves, go on after an interrupt, and account for everything."""
 
 import json
+import re
 
 import pytest
 
@@ -213,3 +214,44 @@ def test_splits_that_are_played_anyway_or_twice_are_refused(splits, config_of):
     """Their episodes would have the names of others."""
     with pytest.raises(ConfigError, match="split"):
         config_of(splits=splits)
+
+
+BROKEN = {
+    "tasks raise": ("tasks", "raise KeyError('x')"),
+    "tasks exit": ("tasks", "raise SystemExit(7)"),
+    "tasks are nothing": ("tasks", "return None"),
+    "tasks are texts": ("tasks", "return ['a', 'b']"),
+    "names are no text": ("tasks", "return [Task('\\ud800', {})]"),
+    "open raises": ("open", "raise OSError('gone')"),
+    "open exits": ("open", "raise SystemExit(7)"),
+    "open gives nothing": ("open", "return None"),
+    "close raises": ("close", "raise ValueError('no')"),
+    "close exits": ("close", "raise SystemExit(7)"),
+}
+"""What is wrong -> the function whose body begins with that line."""
+
+
+@pytest.mark.parametrize("fault", BROKEN)
+def test_a_broken_environment_is_refused_at_the_start_in_one_line(fault, config_of, engines, tmp_path, aim):
+    """With the environment's name or folder; nothing has been written, and nothing ends the process."""
+    function, line = BROKEN[fault]
+    code = (aim / "environment.py").read_text()
+    (heading,) = re.findall(rf"^ *def {function}\(.*:\n", code, flags=re.MULTILINE)
+    indent = " " * (len(heading) - len(heading.lstrip()) + 4)
+    (aim / "environment.py").write_text(code.replace(heading, f"{heading}{indent}{line}\n"))
+    with pytest.raises(ConfigError, match="aim"):
+        run_tuning(config_of(), runs_dir=tmp_path / "runs")
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_run_that_never_played_has_not_done_its_job(config_of, engines, tmp_path, aim):
+    """Also where its generations are too few to give up on the way."""
+    code = (aim / "environment.py").read_text()
+    begin = "    def reset(self, task, seed):\n"
+    assert begin in code
+    broken = (
+        begin + "        if task.name.startswith('train'):\n            raise EnvironmentFault('the range is closed')\n"
+    )
+    (aim / "environment.py").write_text(code.replace(begin, broken))
+    result = run_tuning(config_of(generations=2, fault_retries=0), runs_dir=tmp_path / "runs")
+    assert result.status == "surroundings-failed"

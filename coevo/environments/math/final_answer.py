@@ -8,6 +8,7 @@ all that follows the colon. A box elsewhere is no answer, and nothing else is ev
 import re
 
 _LINE = re.compile(r"^[ \t*_#>`-]*(?:final[ \t]+)?answer[ \t*_`]*[:：]", re.IGNORECASE | re.MULTILINE)
+_BRACE = re.compile(r"(?<!\\)[{}]")
 _BOX = re.compile(r"\\(?:boxed|fbox)\s*\{")
 _ORNAMENT = " \t\r\n*_`"
 _DOLLARS = (("$$", "$$"), ("$", "$"), (r"\(", r"\)"), (r"\[", r"\]"))
@@ -33,11 +34,11 @@ def final_answer(text: str) -> str | None:
 
 def last_box(text: str) -> str | None:
     r"""What stands in the last \boxed{…} whose braces close; None without one."""
-    content = None
-    for found in _BOX.finditer(text):
-        end = _closing_brace(text, found.end())
-        content = content if end is None else text[found.end() : end]
-    return content
+    closing = _closing_braces(text)
+    for found in reversed(list(_BOX.finditer(text))):
+        if (end := closing.get(found.end() - 1)) is not None:
+            return text[found.end() : end]
+    return None
 
 
 def bare(text: str) -> str:
@@ -49,11 +50,14 @@ def bare(text: str) -> str:
     return text
 
 
-def _closing_brace(text: str, start: int) -> int | None:
-    depth = 1
-    for at in range(start, len(text)):
-        if text[at] in "{}" and text[at - 1] != "\\":
-            depth += 1 if text[at] == "{" else -1
-            if depth == 0:
-                return at
-    return None
+def _closing_braces(text: str) -> dict[int, int]:
+    """Place of each brace that opens -> place of the one that closes it; one pass, whatever an agent has written."""
+    opened: list[int] = []
+    closing: dict[int, int] = {}
+    for found in _BRACE.finditer(text):
+        at = found.start()
+        if found[0] == "{":
+            opened.append(at)
+        elif opened:
+            closing[opened.pop()] = at
+    return closing

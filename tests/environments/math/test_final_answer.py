@@ -1,10 +1,12 @@
 """What counts as the final answer."""
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coevo.environments.math.final_answer import final_answer
+from coevo.environments.math.final_answer import final_answer, last_box
 
 
 @pytest.mark.parametrize(
@@ -46,3 +48,18 @@ def test_any_text_is_read(text: str) -> None:
     final_answer(text)
     plain = "".join(character for character in text if character.isalnum())
     assert final_answer(f"{text}\nFinal answer: \\boxed{{{plain}}}") == plain
+
+
+@given(st.lists(st.sampled_from([r"\boxed{", r"\fbox {", "{", "}", r"\{", r"\}", "x", "\\"]), max_size=30).map("".join))
+def test_the_last_box_is_the_one_a_slow_reader_finds(text):
+    """Brace by brace from every box, which takes time like the square of the text; the reader itself takes one pass."""
+    content = None
+    for found in re.finditer(r"\\(?:boxed|fbox)\s*\{", text):
+        depth = 1
+        for at in range(found.end(), len(text)):
+            if text[at] in "{}" and text[at - 1] != "\\":
+                depth += 1 if text[at] == "{" else -1
+                if depth == 0:
+                    content = text[found.end() : at]
+                    break
+    assert last_box(text) == content
