@@ -1,7 +1,8 @@
 """The page that shows several runs side by side: their curves on one chart per problem, their results in a table."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from string import ascii_uppercase
+from typing import Any
 
 from coevo.experiments.cell_folder import flat
 from coevo.reporting import tables
@@ -30,7 +31,7 @@ def comparison_page(stories: Sequence[RunStory]) -> str:
         "comparison.html.j2",
         runs=_runs(named),
         figures=[_curves(problem, named) for problem in problems],
-        settings=_settings(named),
+        settings=settings_that_differ({letter: flat(story.settings) for letter, story in named.items()}),
         problems=[story.title for story in problems.values()],
         count=len(stories),
     )
@@ -89,19 +90,20 @@ def _curve(letter: str, story: RunStory) -> Series:
     return Series(letter, [*(each.place for each in story.improvements), last], [*values, values[-1]], stepped=True)
 
 
-def _settings(named: dict[str, RunStory]) -> Table | None:
-    """The settings in which the runs differ."""
-    each = {letter: flat(story.settings) for letter, story in named.items()}
-    keys = dict.fromkeys(key for values in each.values() for key in values)
-    rows = [(key, [values.get(key) for values in each.values()]) for key in keys]
+def settings_that_differ(settings: Mapping[str, Mapping[str, Any]]) -> Table | None:
+    """The settings in which runs differ, or None where they are all alike.
+
+    Args:
+        settings: Name of each run -> its settings, flat.
+    """
+    keys = dict.fromkeys(key for values in settings.values() for key in values)
+    rows = [(key, [values.get(key) for values in settings.values()]) for key in keys]
     differing = [
         [tables.words(key), *(tables.words(_short(value)) for value in row)]
         for key, row in rows
         if any(value != row[0] for value in row)
     ]
-    if not differing:
-        return None
-    return table("Settings that differ", ("setting", *named), differing)
+    return table("Settings that differ", ("setting", *settings), differing) if differing else None
 
 
 def _short(value: object) -> str:

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +18,9 @@ from coevo.records.run_directory import RunDirectory
 from coevo.tuning.assemble import Assembled, assembled_tuning
 from coevo.tuning.closing import closing
 from coevo.tuning.config import VAL, TuneConfig, absolute, make_tune_config, tune_config_of
-from coevo.tuning.loop import Course, train
+from coevo.tuning.loop import Course, measure, train
 from coevo.tuning.memory import peak_memory_mb
 from coevo.tuning.result import FINAL, TuneResult
-from coevo.tuning.scores import score_of
 from coevo.tuning.subjects import follow
 
 
@@ -145,9 +145,7 @@ def _measure_chosen(parts: Assembled, course: Course) -> None:
             follow(parts.directory.path, generation, engine)
         tuning.log.emit("chosen", generation=generation, mean=mean, fingerprint=f"{engine.fingerprint():016x}")
         for split in tuning.config.splits:
-            episodes = with_chosen.measure(generation, split, tuning.tasks[split], ".chosen")
-            score = score_of(episodes, at_best=tuning.at_best)
-            tuning.log.emit("measured", generation=generation, split=split, label=".chosen", **score.facts())
+            measure(replace(tuning, field=with_chosen), generation, split, ".chosen")
     finally:
         if engine is not parts.model.engine:
             engine.close()

@@ -11,6 +11,7 @@ from coevo.records.run_directory import RunDirectory
 from coevo.reporting import tables
 from coevo.reporting.axes import axis_for
 from coevo.reporting.chart import Chart, Series, line_chart
+from coevo.reporting.comparison import settings_that_differ
 from coevo.reporting.figures import BEYOND, Figure, settled
 from coevo.reporting.live.following import Glance
 from coevo.reporting.live.rendering import LivePage, live
@@ -20,8 +21,6 @@ from coevo.reporting.text import number, percent, whole
 
 MOST = 12
 """Runs that a page compares: more curves are not told apart on one chart."""
-_LONGEST = 40
-"""Characters of a setting that are shown."""
 
 Named = dict[str, Glance]
 
@@ -44,8 +43,9 @@ def comparison_page(runs: Sequence[Glance], page: LivePage, *, left_out: int) ->
         left_out: How many more were asked for.
     """
     named = dict(zip(ascii_uppercase, runs, strict=False))
+    settings = settings_that_differ({letter: _flat(run.path) for letter, run in named.items()})
     return live("compare.html.j2", page, count=len(runs), runs=_numbers(named), figures=list(_figures(named)),
-                settings=_settings(named), left_out=left_out, most=MOST)  # fmt: skip
+                settings=settings, left_out=left_out, most=MOST)  # fmt: skip
 
 
 def _numbers(named: Named) -> Table:
@@ -120,26 +120,8 @@ def _unit(curve: str, progress: Progress) -> str:
     return names.get(curve, "mean reward (maximised)")
 
 
-def _settings(named: Named) -> Table | None:
-    """The settings in which the runs differ."""
-    each = {letter: _flat(run.path) for letter, run in named.items()}
-    keys = dict.fromkeys(key for values in each.values() for key in values)
-    rows = [(key, [values.get(key) for values in each.values()]) for key in keys]
-    differing = [
-        [tables.words(key), *(tables.words(_short(value)) for value in row)]
-        for key, row in rows
-        if any(value != row[0] for value in row)
-    ]
-    return table("Settings that differ", ("setting", *named), differing) if differing else None
-
-
 def _flat(path: Path) -> dict[str, Any]:
     try:
         return dotted(RunDirectory.open(path).config())
     except (CoevoError, OSError):
         return {}
-
-
-def _short(value: object) -> str:
-    text = "–" if value is None else str(value)
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
