@@ -49,13 +49,15 @@ class Arm:
         strategy: Fields of the evolution strategy.
         values: Other fields of `ProbeConfig`.
         basis: Name of a basis file, without its suffix; the scope is "guided" then.
-        rate: Learning rate of a policy gradient in the place of evolution strategies.
+        rate: Learning rate of backpropagation in the place of evolution strategies.
+        learner: What backpropagation follows: a class of `grpo.py`.
     """
 
     strategy: dict[str, Any] = field(default_factory=dict)
     values: dict[str, Any] = field(default_factory=dict)
     basis: str = ""
     rate: float | None = None
+    learner: str = "PolicyGradient"
 
 
 def full(sigma: float, alpha: float, **strategy: Any) -> Arm:
@@ -96,10 +98,13 @@ ARMS: dict[str, Arm] = {
     "guided 48 1.5e-4/3 guard": guided("guided-48", 1.5e-4, 3, guard=True),
     "guided 32 1.5e-4/2": guided("guided-32", 1.5e-4, 2),
     "guided 16 1.5e-4/2": guided("guided-16", 1.5e-4, 2),
+    "guided 48 1e-4/3 random rewards": guided("guided-48", 1e-4, 3, rewards="random"),
     "guided 48 1.5e-4/2 random rewards": guided("guided-48", 1.5e-4, 2, rewards="random"),
+    "random basis 48 1e-4/3": guided("random-48", 1e-4, 3),
     "random basis 48 1.5e-4/2": guided("random-48", 1.5e-4, 2),
     "GRPO 1e-3": Arm(rate=1e-3),
     "GRPO 3e-4": Arm(rate=3e-4),
+    "corpus 3e-4": Arm(rate=3e-4, learner="ContinuedTraining"),
 }
 """The study. Every arm but the frozen one spends steps × 80 completions on training."""
 
@@ -183,15 +188,18 @@ class Study:
         }
         if arm.basis:
             values["weights"] = {"scope": "guided", "basis": str(file_of(arm, options.bases))}
+
+        def pool(config: Any, problem: Any) -> Any:
+            return nullcontext(self._pools[problem.spec.name])
+
         if arm.rate is not None:
-            result = grpo().run(values, options.runs_dir, arm.rate, lambda config, problem: self._pool(problem))
+            module = grpo()
+            learner = getattr(module, arm.learner)
+            result = module.run(values, options.runs_dir, arm.rate, learner, pool)
         else:
-            tools = Tools(model=self._start, pool=lambda config, problem: self._pool(problem))
+            tools = Tools(model=self._start, pool=pool)
             result = run_probe(make_probe_config(values), runs_dir=options.runs_dir, tools=tools)
         return shown(result, self.model, name, seed)
-
-    def _pool(self, problem: Any) -> Any:
-        return nullcontext(self._pools[problem.spec.name])
 
     def _start(self, config: Any, problem: Any) -> OpenModel:
         found = start_model(config, problem)

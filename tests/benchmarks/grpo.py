@@ -8,6 +8,9 @@ transformers, instead of evolution strategies. Parents, prompts, rewards, measur
 other probe. After each step the weights are written as a model folder and served from there, so that answers come from
 the same engine.
 
+With `--corpus` the same optimiser follows the likelihood of fresh texts of the embedded model's own corpus, as many a
+step, and never a reward: what continued training alone would do. The basis of the scope `guided` is made of such texts.
+
 Only for small fp32 models on the CPU. Answers are read back from their text: one whose tokens are not as many as were
 drawn (another spelling of the same text) is left out of the gradient and counted.
 """
@@ -19,6 +22,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from coevo.engines.basis_building.corpus import grammar_texts
 from coevo.engines.exporting import export_folder
 from coevo.engines.loading import inspect_folder, resolve_model
 from coevo.engines.tokens import end_tokens, make_codec
@@ -33,6 +37,8 @@ FORM = {"evolution_strategy": {"members": 8, "children": 10}, "seeds": "independ
 """Ten prompts of eight answers: as many completions a step as twenty members with four children."""
 BATCH = 20
 """Rows of one backward pass; a matter of memory alone."""
+CORPUS_SEED = 1 << 20
+"""Added to a probe's seed, so that no text is one of those that the shipped basis was made of."""
 
 
 class ReloadedEngine:
@@ -106,9 +112,8 @@ class PolicyGradient:
 
     def learn(self, step, children, rewards):
         """See `Training`."""
-        answers = sorted(self._engine.answers, key=lambda pair: int(pair[1].request_id.rpartition(".")[2]))
-        rows = [self._row(text, completion) for text, completion in answers]
-        used = [(row, value) for row, value in zip(rows, advantages(rewards, self._group), strict=True) if row]
+        rows = self._rows(step)
+        used = [(row, value) for row, value in zip(rows, self._worth(rewards), strict=True) if row]
         self.total += len(rows)
         self.left_out += len(rows) - len(used)
         tokens = sum(len(answer) for (_, answer), _ in used)
@@ -127,11 +132,38 @@ class PolicyGradient:
         """Fingerprint of the weights as they are served."""
         return self._engine.fingerprint()
 
+    def _rows(self, step):
+        """What is learned from in a step, each as `_row` says, in the order of the requests."""
+        answers = sorted(self._engine.answers, key=lambda pair: int(pair[1].request_id.rpartition(".")[2]))
+        return [self._row(text, completion) for text, completion in answers]
+
+    def _worth(self, rewards):
+        """The weight of each row."""
+        return advantages(rewards, self._group)
+
     def _row(self, text, completion):
         """Prompt and answer as tokens; None where the answer's are not known."""
         answer = self._codec.encode(completion.text) if completion.text else []
         answer += [self._ends[0]] if completion.finish == "stop" else []
         return (self._codec.encode(text), answer) if len(answer) == completion.num_tokens else None
+
+
+class ContinuedTraining(PolicyGradient):
+    """Fresh texts of the corpus in the place of the answers, every one worth the same, whatever was earned."""
+
+    def __init__(self, config, engine, log, scratch, rate):
+        super().__init__(config, engine, log, scratch, rate)
+        self._per_step = config.evolution_strategy.members * config.evolution_strategy.children
+        self._texts = grammar_texts(CORPUS_SEED + config.seed, config.steps * self._per_step)
+
+    def _rows(self, step):
+        """See `PolicyGradient`."""
+        texts = self._texts[step * self._per_step : (step + 1) * self._per_step]
+        return [(self._codec.encode(t.prompt), [*self._codec.encode(t.completion), self._ends[0]]) for t in texts]
+
+    def _worth(self, rewards):
+        """See `PolicyGradient`."""
+        return [1.0] * self._per_step
 
 
 def advantages(rewards, group):
@@ -157,31 +189,31 @@ def loss_of(model, rows):
     return (losses.view_as(targets) * weights).sum()
 
 
-def tools_for(model, workers, scratch, rate, pool=None):
-    """The parts of a probe that learns by policy gradient.
+def tools_for(config, scratch, rate, learner=PolicyGradient, pool=None):
+    """The parts of a probe that learns by backpropagation.
 
     Args:
-        model: Name of the model.
-        workers: Processes that generate.
+        config: The probe's.
         scratch: An empty folder for the weights of every step.
         rate: Adam's learning rate.
+        learner: What is followed.
         pool: Opens the evaluation pool; the probe's own if None.
     """
     torch.set_num_threads(1)
-    engine = ReloadedEngine(resolve_model(model), workers)
+    engine = ReloadedEngine(resolve_model(config.model), config.workers)
     return Tools(
         model=lambda config, problem: OpenModel(engine, inspect_folder(engine.folder).card.renderer),
-        training=lambda config, model, log, directory: PolicyGradient(config, engine, log, scratch, rate),
+        training=lambda config, model, log, directory: learner(config, engine, log, scratch, rate),
         **({} if pool is None else {"pool": pool}),
     )
 
 
-def run(values, runs_dir, rate, pool=None):
+def run(values, runs_dir, rate, learner=PolicyGradient, pool=None):
     """One probe; `values` are fields of `ProbeConfig`. Returns its result."""
     strategy = FORM["evolution_strategy"] | values.get("evolution_strategy", {})
     config = make_probe_config({**values, **FORM, "evolution_strategy": strategy})
     with tempfile.TemporaryDirectory() as scratch:
-        tools = tools_for(config.model, config.workers, Path(scratch), rate, pool)
+        tools = tools_for(config, Path(scratch), rate, learner, pool)
         return run_probe(config, runs_dir=runs_dir, tools=tools)
 
 
@@ -196,9 +228,11 @@ def main():
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--runs-dir", type=Path, default=Path("runs"))
+    parser.add_argument("--corpus", action="store_true", help="follow the corpus and no reward")
     options = vars(parser.parse_args())
     rate, runs_dir = options.pop("rate"), options.pop("runs_dir")
-    for found in run(options, runs_dir, rate).measurements:
+    learner = ContinuedTraining if options.pop("corpus") else PolicyGradient
+    for found in run(options, runs_dir, rate, learner).measurements:
         print(found.model_dump_json())
 
 
