@@ -1,6 +1,7 @@
 """Memory of the torch engine on the CPU, in bytes per parameter, for every update rule and restore mode.
 
     python tests/benchmarks/memory.py [--width 1024] [--layers 20] [--tokens 64] [--members 4]
+        [--cases NAME …]
 
 A random Qwen2 in bfloat16 (the defaults have 0.36 B parameters) is served by one worker on transformers; members
 answer, so that every buffer that ever exists has been made. Memory is that of the worker process in the middle of its
@@ -71,6 +72,7 @@ def main() -> None:
     parser.add_argument("--layers", type=int, default=20)
     parser.add_argument("--tokens", type=int, default=64)
     parser.add_argument("--members", type=int, default=4)
+    parser.add_argument("--cases", nargs="+", choices=[case[0] for case in CASES], help="all, if left out")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         small, large = Path(name) / "small", Path(name) / "large"
@@ -80,7 +82,7 @@ def main() -> None:
         print(f"{size / 1e9:.3f} B parameters, bfloat16; Python {platform.python_version()}, {versions}\n")
         print("| rule, restore mode | anonymous B/parameter | file-backed B/parameter | peak B/parameter |")
         print("|---|---|---|---|")
-        for case in CASES:
+        for case in (case for case in CASES if not options.cases or case[0] in options.cases):
             floor, found = measure(small, case, options), measure(large, case, options)
             cells = (f"{(found[key] - floor[key]) / size:.2f}" for key in ("anonymous", "file", "peak"))
             print(f"| {case[0]} | {' | '.join(cells)} |", flush=True)

@@ -57,19 +57,20 @@ class Vowels:
         pass
 """
 
+TILES = ("--update-rule", "stochastic", "--restore", "tiles", "--subspaces", "4", "--subspace-unit", "tile")
+"""The most frugal rule: the served weights are the base."""
+
 CASES: dict[str, tuple[str, ...]] = {
-    "inference alone": ("--target", "-1", "--update-rule", "stochastic", "--restore", "mapped"),
+    "inference alone": ("--target", "-1", *TILES),
     "ES, master, copy": ("--restore", "copy"),
     "ES, master, host": ("--restore", "host"),
     "ES, master, mapped": ("--restore", "mapped"),
     "ES, stochastic, copy": ("--update-rule", "stochastic", "--restore", "copy"),
     "ES, stochastic, mapped": ("--update-rule", "stochastic", "--restore", "mapped"),
-    "ES, stochastic, tiles, K = 4": (
-        "--update-rule", "stochastic", "--restore", "tiles", "--subspaces", "4", "--subspace-unit", "tile",
-    ),
+    "ES, stochastic, tiles, K = 4": TILES,
     "GRPO": ("--method", "grpo"),
     "PPO": ("--method", "ppo"),
-}  # fmt: skip
+}
 """Name -> what it adds to the command. Subspaces need a member each, so all cases have eight."""
 
 
