@@ -16,6 +16,7 @@ drawn (another spelling of the same text) is left out of the gradient and counte
 """
 
 import argparse
+import shutil
 import tempfile
 from pathlib import Path
 
@@ -208,13 +209,16 @@ def tools_for(config, scratch, rate, learner=PolicyGradient, pool=None):
     )
 
 
-def run(values, runs_dir, rate, learner=PolicyGradient, pool=None):
-    """One probe; `values` are fields of `ProbeConfig`. Returns its result."""
+def run(values, runs_dir, rate, learner=PolicyGradient, pool=None, keep=None):
+    """One probe; `values` are fields of `ProbeConfig`, `keep` a folder for its weights. Returns its result."""
     strategy = FORM["evolution_strategy"] | values.get("evolution_strategy", {})
     config = make_probe_config({**values, **FORM, "evolution_strategy": strategy})
     with tempfile.TemporaryDirectory() as scratch:
         tools = tools_for(config, Path(scratch), rate, learner, pool)
-        return run_probe(config, runs_dir=runs_dir, tools=tools)
+        result = run_probe(config, runs_dir=runs_dir, tools=tools)
+        if keep is not None and config.steps:
+            shutil.copytree(Path(scratch) / f"step-{config.steps - 1}", keep)
+        return result
 
 
 def main():
@@ -229,10 +233,11 @@ def main():
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--runs-dir", type=Path, default=Path("runs"))
     parser.add_argument("--corpus", action="store_true", help="follow the corpus and no reward")
+    parser.add_argument("--keep", type=Path, help="a new folder for the weights after the last step")
     options = vars(parser.parse_args())
-    rate, runs_dir = options.pop("rate"), options.pop("runs_dir")
+    rate, runs_dir, keep = (options.pop(name) for name in ("rate", "runs_dir", "keep"))
     learner = ContinuedTraining if options.pop("corpus") else PolicyGradient
-    for found in run(options, runs_dir, rate, learner).measurements:
+    for found in run(options, runs_dir, rate, learner, keep=keep).measurements:
         print(found.model_dump_json())
 
 

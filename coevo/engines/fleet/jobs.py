@@ -4,7 +4,7 @@ Jobs are a pure function of the requests and of the fleet's size. Which engine i
 never what is in it, so that also an engine whose answers depend on what shares a batch answers the same each time.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from coevo.interfaces import Member, Request
@@ -29,8 +29,8 @@ class Job:
 def split_into_jobs(requests: Sequence[Request], engines: int, slots: int) -> list[Job]:
     """Cut the requests of a call into jobs, in the order in which they are taken.
 
-    Changing weights costs, so a dense member's requests stay together; so do a low-rank member's, of which engines
-    hold few at a time. The base's can be cut anywhere.
+    Changing weights costs, so a dense member's requests stay together, unless an engine would be idle meanwhile; so do
+    a low-rank member's, of which engines hold few at a time. The base's can be cut anywhere.
 
     Args:
         requests: Of one call.
@@ -44,27 +44,54 @@ def split_into_jobs(requests: Sequence[Request], engines: int, slots: int) -> li
             dense.setdefault(request.member, []).append(request)
         else:
             shared.setdefault(request.member, []).append(request)
-    jobs = [*_of_dense(list(dense.values()), engines, slots), *_of_shared(shared, engines, slots)]
+    jobs = [*_of_dense(_longest_first(dense.values()), engines, slots), *_of_shared(shared, engines, slots)]
     return [Job({request.id: request for request in job}) for job in jobs]
 
 
-def _of_dense(groups: Sequence[list[Request]], engines: int, slots: int) -> Iterator[list[Request]]:
-    """The members of each job.
+def _longest_first(groups: Iterable[list[Request]]) -> list[list[Request]]:
+    """Members by the length of their prompts, of equals the first: what is begun last should be short.
 
-    Where they are no more than the slots of all engines, they are spread evenly. Else a job with one slot is one
-    member, and the first free engine takes the next. With more slots a job has a member for every slot; and since it
+    How long an answer gets nobody knows before. Where a prompt shows parents, their length says something of the
+    child's: a correlation of 0.4 to 0.9 was measured for m1 and m2.
+    """
+    return sorted(groups, key=lambda group: -max(len(request.text) for request in group))
+
+
+def _of_dense(groups: Sequence[list[Request]], engines: int, slots: int) -> Iterator[list[Request]]:
+    """The requests of each job.
+
+    Members that are fewer than the engines are each spread over several of these. With one slot a job is one member,
+    and the first free engine takes the next; the last ones, too few for all engines, are spread as well. With more
+    slots members are dealt evenly, if there is a slot for each. Else a job has a member for every slot; and since it
     lasts as long as its slowest slot, the first jobs have several for each, of which none waits, and only the last are
     short, which keeps the engines together.
     """
-    parts = min(engines, len(groups))
-    if len(groups) <= engines * slots:
-        sizes = [len(groups) * (part + 1) // parts - len(groups) * part // parts for part in range(parts)]
+    if len(groups) < engines:
+        yield from _spread(groups, engines)
+    elif slots == 1:
+        whole = len(groups) - len(groups) % engines
+        yield from groups[:whole]
+        yield from _spread(groups[whole:], engines)
     else:
-        sizes = _shrinking(len(groups), engines, slots)
-    at = 0
-    for size in sizes:
-        yield [request for group in groups[at : at + size] for request in group]
-        at += size
+        even = _shares(len(groups), engines) if len(groups) <= engines * slots else None
+        at = 0
+        for size in even or _shrinking(len(groups), engines, slots):
+            yield [request for group in groups[at : at + size] for request in group]
+            at += size
+
+
+def _spread(groups: Sequence[list[Request]], engines: int) -> Iterator[list[Request]]:
+    """Pieces of members, of which there are fewer than engines: about as many as there are engines."""
+    for group, pieces in zip(groups, _shares(engines, len(groups)), strict=True) if groups else ():
+        at = 0
+        for size in _shares(len(group), min(pieces, len(group))):
+            yield group[at : at + size]
+            at += size
+
+
+def _shares(total: int, parts: int) -> list[int]:
+    """A whole number as the sum of so many that differ by 1 at most."""
+    return [total * (part + 1) // parts - total * part // parts for part in range(parts)]
 
 
 def _shrinking(left: int, engines: int, slots: int) -> list[int]:
