@@ -1,12 +1,10 @@
 """A run's events taken one by one, in order: what happened to every completion, child, batch and step."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
-from coevo.evolution.population import COST_DECIMALS
 from coevo.records.event_log import CLOCK, RESUMED, Event
+from coevo.reporting.counts import Counts
 from coevo.reporting.learning import guard_of, skill_of, step_of
 from coevo.reporting.learning_story import GuardStory, SkillStory, StepStory
 from coevo.reporting.reading import number, take
@@ -40,6 +38,7 @@ class Journal:
         started: The first event; empty while there is none.
         finished: The last one; empty for a run that did not come to its end.
         origins: The child that first had each program.
+        answers: Texts of the completions by name, where there is any.
         start: Candidates that were judged before anything was asked: the user's own.
         judged: Verdicts by candidate, then split, on the run's own candidates.
         measured: The same of the yardsticks from the problem's folder.
@@ -69,15 +68,22 @@ class Journal:
         self.resumed = 0
         self.hours = 0.0
         self.cpu_s = 0.0
-        self._asked: Counter[str] = Counter()
+        self.answers: dict[str, str] = {}
+        self._counts = Counts()
+        self._has_asked = False
         self._meters: Counter[Meter] = Counter()
-        self._operators: dict[str, str] = {}
-        self._answers: dict[str, Event] = {}
         self._place = 0
         self._charges = True
         self._rewards: dict[tuple[int, str], float | None] = {}
         self._ends: dict[int, tuple[float | None, float | None]] = {}
         self._time: float | None = None
+        self._handlers = {
+            "started": self._take_start, "asked": self._take_asked, "completion": self._take_completion,
+            "verdict": self._take_verdict, "child": self._take_child, "batch": self._take_batch,
+            "step": self._take_step, "generation": self._take_generation, "finished": self._take_end,
+            "guard": self._take_guard, "skill": self._take_skill, "textbook": self._take_textbook,
+            RESUMED: self._take_resumed,
+        }  # fmt: skip
 
     def take(self, event: Event) -> None:
         """Read one event.
@@ -85,23 +91,15 @@ class Journal:
         Raises:
             RunError: If it lacks what this version writes.
         """
-        handlers = {
-            "started": self._take_start, "asked": self._take_asked, "completion": self._take_completion,
-            "verdict": self._take_verdict, "child": self._take_child, "batch": self._take_batch,
-            "step": self._take_step, "generation": self._take_generation, "finished": self._take_end,
-            "guard": self._take_guard, "skill": self._take_skill, "textbook": self._take_textbook,
-            RESUMED: self._take_resumed,
-        }  # fmt: skip
-        take(event, {event["kind"]: self._take_clock})
-        take(event, handlers)
+        take(event, self._handlers, self._take_clock)
 
     def _take_clock(self, event: Event) -> None:
-        now = event.get(CLOCK, {}).get("time")
-        if now is None:
+        if not (clock := event.get(CLOCK)) or (time := clock.get("time")) is None:
             return
-        if self._time is not None and event["kind"] != RESUMED:
-            self.hours += max(0.0, float(now) - self._time) / 3600
-        self._time = float(now)
+        now = float(time)
+        if self._time is not None and now > self._time and event["kind"] != RESUMED:
+            self.hours += (now - self._time) / 3600
+        self._time = now
 
     def _take_start(self, event: Event) -> None:
         self.started = event
@@ -111,29 +109,30 @@ class Journal:
 
     def _take_asked(self, event: Event) -> None:
         operator, requests = str(event["operator"]), event["requests"]
-        self._asked[operator] += len(requests)
-        self._operators |= {str(request["id"]): operator for request in requests}
+        self._counts.ask(operator, [str(request["id"]) for request in requests])
+        self._has_asked = True
         meter = meter_of(event, charges_first=self._charges_first)
         self._meters[meter] += len(requests)
         if meter != "skill":
             self._charges = meter == "operator"
 
     def _take_completion(self, event: Event) -> None:
-        self._answers[str(event["id"])] = {
-            "text": str(event["text"]), "finish": event["finish"], "tokens": int(event["tokens"]),
-        }  # fmt: skip
+        name = str(event["id"])
+        if text := str(event["text"]):
+            self.answers[name] = text
+        self._counts.answer(name, int(event["tokens"]), is_cut_off=event["finish"] == "length")
 
     def _take_verdict(self, event: Event) -> None:
         verdict = Verdict(str(event["candidate"]), number(event["cost"]), number(event["objective"]))
         is_own, split = event["role"] == "candidate", str(event["split"])
         (self.judged if is_own else self.measured)[verdict.candidate].setdefault(split, verdict)
         self.cpu_s += float(event.get(CLOCK, {}).get("cpu_s", 0.0))
-        if is_own and not self._asked:
+        if is_own and not self._has_asked:
             self.start.add(verdict.candidate)
         if is_new_best(event, self._best):
             self._best = verdict.cost
             # A verdict is recorded just before its child, so the child's place is the next one.
-            self.improvements.append((self._place + 1 if self._asked and self._charges else 0, verdict))
+            self.improvements.append((self._place + 1 if self._has_asked and self._charges else 0, verdict))
 
     def _take_child(self, event: Event) -> None:
         self._place += self._charges
@@ -149,9 +148,9 @@ class Journal:
             detail=str(event["detail"]),
             cost=number(event["cost"]),
             fate=self._fate(event),
-            answer=self._answers.get(str(event["id"]), {}).get("text", ""),
         )
         self.children.append(child)
+        self._counts.add(child)
         if candidate is not None and candidate not in self.start:
             self.origins.setdefault(candidate, child)
 
@@ -198,63 +197,21 @@ class Journal:
 
     def batches(self) -> tuple[BatchStory, ...]:
         """The children of each operator in each generation, in order."""
-        grouped = _grouped(self.children, lambda child: (child.generation, child.operator))
-        return tuple(
-            BatchStory(
-                generation=generation,
-                operator=operator,
-                children=len(group),
-                valid=sum(child.cost is not None for child in group),
-                reward=self._rewards.get((generation, operator)),
-            )
-            for (generation, operator), group in grouped.items()
-        )
+        return self._counts.batches(self._rewards)
 
     def generations(self) -> tuple[GenerationStory, ...]:
         """Each generation's children, in order, with the population it left."""
-        grouped = _grouped(self.children, lambda child: child.generation)
-        return tuple(self._generation(*item) for item in grouped.items())
-
-    def _generation(self, place: int, children: list[ChildStory]) -> GenerationStory:
-        costs = [child.cost for child in children if child.cost is not None]
-        best, worst = self._ends.get(place, (None, None))
-        return GenerationStory(
-            generation=place,
-            children=len(children),
-            valid=len(costs),
-            candidates=len({child.candidate for child in children if child.candidate is not None}),
-            costs=len({round(cost, COST_DECIMALS) for cost in costs}),
-            best=best,
-            worst=worst,
-            place=children[-1].place,
-        )
+        return self._counts.generations(self._ends)
 
     def operators(self) -> tuple[OperatorUse, ...]:
         """Where the completions went, by operator in order of first use."""
-        fates: dict[str, Counter[Fate]] = defaultdict(Counter)
-        for child in self.children:
-            fates[child.operator][child.fate] += 1
-        return tuple(self._use(operator, asked, fates[operator]) for operator, asked in self._asked.items())
-
-    def _use(self, operator: str, asked: int, fates: Mapping[Fate, int]) -> OperatorUse:
-        answers = [answer for name, answer in self._answers.items() if self._operators.get(name) == operator]
-        tokens = sum(answer["tokens"] for answer in answers)
-        cut_off = sum(answer["finish"] == "length" for answer in answers)
-        return OperatorUse(operator, asked, len(answers), tokens, cut_off, dict(fates))
+        return self._counts.operators()
 
     def failures(self) -> tuple[tuple[str, int], ...]:
         """Why children were not valid, most frequent reason first; equals in order of appearance."""
-        reasons = Counter(f"{c.status}: {c.detail}" for c in self.children if c.cost is None)
-        return tuple(reasons.most_common())
+        return self._counts.failures()
 
     def operator_of(self, candidate: str) -> str:
         """Who wrote a program first: an operator, "start" for the user, or nothing where its child is not recorded."""
         origin = self.origins.get(candidate)
         return origin.operator if origin else "start" if candidate in self.start else ""
-
-
-def _grouped(children: Iterable[ChildStory], key: Any) -> dict[Any, list[ChildStory]]:
-    groups: dict[Any, list[ChildStory]] = defaultdict(list)
-    for child in children:
-        groups[key(child)].append(child)
-    return groups

@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from coevo.reporting.diffs import DiffLine, diff, whole
@@ -26,13 +26,20 @@ def read_source(run: Path, identity: str) -> Source:
     return Source(identity, content.decode(errors="backslashreplace"))
 
 
-def lineage_of(run: Path, journal: Journal, best: str) -> tuple[Ancestor, ...]:
-    """The ancestors of a candidate and itself, oldest first; each step follows the parent of least cost."""
+def lineage_of(run: Path, journal: Journal, best: str, answer: Callable[[str], str]) -> tuple[Ancestor, ...]:
+    """The ancestors of a candidate and itself, oldest first; each step follows the parent of least cost.
+
+    Args:
+        run: The run directory, for programs.
+        journal: What happened.
+        best: Identity of the candidate.
+        answer: The text of a completion by its name; empty where there is none.
+    """
     line = [best]
     while (parent := _better_parent(journal, line[-1])) is not None and parent not in line:
         line.append(parent)
     sources = {identity: read_source(run, identity) for identity in line}
-    return tuple(_ancestor(journal, sources, identity) for identity in reversed(line))
+    return tuple(_ancestor(journal, sources, identity, answer) for identity in reversed(line))
 
 
 def _parents(journal: Journal, identity: str) -> Sequence[str]:
@@ -50,18 +57,19 @@ def _verdict(journal: Journal, identity: str) -> Verdict | None:
     return journal.judged.get(identity, {}).get("search")
 
 
-def _ancestor(journal: Journal, sources: Mapping[str, Source], identity: str) -> Ancestor:
+def _ancestor(journal: Journal, sources: Mapping[str, Source], identity: str, answer: Callable[[str], str]) -> Ancestor:
     parent = _better_parent(journal, identity)
     lines, note = _difference(sources[identity], sources.get(parent) if parent else None)
-    verdict = _verdict(journal, identity)
+    verdict, child = _verdict(journal, identity), journal.origins.get(identity)
     return Ancestor(
         source=sources[identity],
-        child=journal.origins.get(identity),
+        child=child,
         objective=verdict.objective if verdict else None,
         parent=parent,
         others=tuple(each for each in dict.fromkeys(_parents(journal, identity)) if each != parent),
         diff=lines,
         note=note,
+        answer=answer(child.name) if child else "",
     )
 
 

@@ -5,23 +5,30 @@ from collections.abc import Callable, Mapping
 from coevo.errors import RunError
 from coevo.records.event_log import Event
 
-Handlers = Mapping[str, Callable[[Event], None]]
+Handler = Callable[[Event], None]
+Handlers = Mapping[str, Handler]
 """What takes the events of each kind."""
 
 _SHOWN = 120
 """Characters of an event and of a reason that a message quotes."""
 
 
-def take(event: Event, handlers: Handlers) -> None:
+def take(event: Event, handlers: Handlers, first: Handler | None = None) -> None:
     """Hand an event to whatever takes its kind; other kinds are passed over.
+
+    Args:
+        event: The event.
+        handlers: By kind.
+        first: Takes events of every kind, before that.
 
     Raises:
         RunError: If it lacks what this version writes.
     """
-    if (handler := handlers.get(event["kind"])) is None:
-        return
     try:
-        handler(event)
+        if first is not None:
+            first(event)
+        if (handler := handlers.get(event["kind"])) is not None:
+            handler(event)
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
         reason = " ".join(str(error).split())[:_SHOWN]
         raise RunError(

@@ -27,7 +27,6 @@ class ChildStory:
     Attributes:
         place: Position in the budget, from 1; 0 if its completion was not charged.
         cost: Mean cost on the search split; None unless valid.
-        answer: The completion it was read from; empty if the log has none.
     """
 
     name: str
@@ -40,7 +39,6 @@ class ChildStory:
     detail: str
     cost: float | None
     fate: Fate
-    answer: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +135,7 @@ class Ancestor:
         others: Its other parents.
         diff: Against the parent, or the whole program where it has none; empty if a source is missing.
         note: Why there is no diff, or that it was cut short.
+        answer: The completion that the child was read from; empty if the log has none.
     """
 
     source: Source
@@ -146,6 +145,7 @@ class Ancestor:
     others: tuple[str, ...]
     diff: tuple[DiffLine, ...]
     note: str = ""
+    answer: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,6 @@
 """From a run directory to its story: the log is read once, nothing is run."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 from coevo.content import ProblemFolder, find_problem
@@ -26,7 +27,7 @@ def tell_run(path: Path) -> RunStory:
     journal = Journal(config.charge_first)
     for event in read_events(directory.events) if directory.events.exists() else ():
         journal.take(event)
-    return story_of(directory, config, journal)
+    return story_of(directory, config, journal, lambda name: journal.answers.get(name, ""))
 
 
 def problem_of(story: RunStory) -> ProblemFolder | None:
@@ -41,8 +42,17 @@ def _folder(settings: SearchConfig) -> ProblemFolder | None:
         return None
 
 
-def story_of(directory: RunDirectory, settings: SearchConfig, journal: Journal) -> RunStory:
-    """What a journal has taken so far, told of a run in a directory."""
+def story_of(
+    directory: RunDirectory, settings: SearchConfig, journal: Journal, answer: Callable[[str], str]
+) -> RunStory:
+    """What a journal has taken so far, told of a run in a directory.
+
+    Args:
+        directory: The run.
+        settings: Its configuration.
+        journal: Its events.
+        answer: The text of a completion by its name; empty where there is none.
+    """
     folder = _folder(settings)
     sense = sense_of(journal.judged) or (folder.spec.sense if folder else "min")
     yardstick = Yardstick(sense, journal.references)
@@ -79,7 +89,7 @@ def story_of(directory: RunDirectory, settings: SearchConfig, journal: Journal) 
         steps=tuple(journal.steps),
         guards=tuple(journal.guards),
         operators=journal.operators(),
-        lineage=lineage_of(directory.path, journal, best.candidate) if best else (),
+        lineage=lineage_of(directory.path, journal, best.candidate, answer) if best else (),
         failures=journal.failures(),
         skills=tuple(journal.skills),
         resumed=journal.resumed,

@@ -6,6 +6,8 @@ import unicodedata
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 """Unicode categories of what has no picture of its own: controls, format and bidirectional marks, surrogates, …"""
 
+_ODD = re.compile(r"[^\x20-\x7e\n\t]")
+
 DASH = "–"
 """Stands where there is no value."""
 
@@ -15,7 +17,7 @@ def visible(text: str) -> str:
 
     Directional overrides would show code in another order than it runs, and a lone surrogate is no character at all.
     """
-    return re.sub(r"[^\x20-\x7e\n\t]", _seen, text)
+    return _ODD.sub(_seen, text)
 
 
 def _seen(match: re.Match[str]) -> str:

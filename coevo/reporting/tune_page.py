@@ -73,7 +73,7 @@ def _facts(story: TuneStory) -> tuple[Fact, ...]:
     moved = sum(step.is_applied for step in story.steps)
     return (
         *_changes(story),
-        Fact("training episodes", count(story.spent.get("training", 0)),
+        Fact("training episodes", count(story.spent.get("episodes", 0)),
              f"of {count(story.settings.episodes)} planned; {count(story.spent.get('measuring', 0))} to measure"),
         *((Fact("steps that moved the weights", count(moved), f"of {count(len(story.steps))} taken"),)
           if story.steps else ()),

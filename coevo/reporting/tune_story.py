@@ -6,16 +6,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from coevo.learning.asking import SKILL_METER
 from coevo.records.event_log import CLOCK, RESUMED, Event, read_events
 from coevo.records.run_directory import RunDirectory
 from coevo.reporting.environment import read_environment
 from coevo.reporting.learning import skill_of, step_of
 from coevo.reporting.learning_story import GuardStory, SkillStory, StepStory
 from coevo.reporting.reading import number, take
-from coevo.tuning.config import TRAIN, TuneConfig, tune_config_of
+from coevo.tuning.config import TuneConfig, tune_config_of
 from coevo.tuning.episodes import Episode, past_episodes
 from coevo.tuning.result import Measured
+from coevo.tuning.tally import Tally
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class TuneStory:
         fingerprints: Of the unperturbed weights, at the start and in the end.
         chosen: Generation of the weights that `val` chose; None while there is no choice.
         ended: By purpose: why episodes were over, and how often.
-        spent: Episodes, turns, tokens and completions for the skill.
+        spent: As a `Tally` counts: episodes, those to measure, turns, tokens and completions for the skill.
         hours: Between the first and the last event, without pauses.
     """
 
@@ -120,7 +120,7 @@ def tell_tuning(path: Path) -> TuneStory:
         settings=settings,
         config=(directory.path / "config.toml").read_text(errors="backslashreplace"),
         environment=read_environment(directory.path),
-        fingerprints=(str(journal.started.get("fingerprint", "")), journal.fingerprint),
+        fingerprints=(str(journal.started.get("fingerprint", "")), journal.tally.fingerprint),
         chosen=journal.chosen,
         measurements=tuple(journal.measurements),
         generations=tuple(journal.generations),
@@ -129,7 +129,7 @@ def tell_tuning(path: Path) -> TuneStory:
         skills=tuple(journal.skills),
         conversations=tuple(journal.conversations),
         ended=journal.ended,
-        spent=journal.spent,
+        spent=journal.tally.spent,
         hours=journal.hours,
         resumed=journal.resumed,
     )
@@ -149,7 +149,7 @@ class _Journal:
         self._episodes = episodes
         self.started: Event = {}
         self.finished: Event = {}
-        self.fingerprint = ""
+        self.tally = Tally()
         self.chosen: int | None = None
         self.measurements: list[Measurement] = []
         self.generations: list[Generation] = []
@@ -158,7 +158,6 @@ class _Journal:
         self.skills: list[SkillStory] = []
         self.conversations: list[Conversation] = []
         self.ended: defaultdict[str, Counter[str]] = defaultdict(Counter)
-        self.spent: Counter[str] = Counter()
         self.hours = 0.0
         self.resumed = 0
         self._playing = (0, "")
@@ -170,13 +169,16 @@ class _Journal:
         Raises:
             RunError: If it lacks what this version writes.
         """
-        take(event, {event["kind"]: self._take_clock})
         take(event, {
             "started": self._take_start, "playing": self._take_playing, "episode": self._take_episode,
             "played": self._take_played, "measured": self._take_measured, "step": self._take_step,
-            "skill": self._take_skill, "asked": self._take_asked, "chosen": self._take_chosen,
+            "skill": self._take_skill, "chosen": self._take_chosen,
             "finished": self._take_end, "gradient": self._take_gradient, RESUMED: self._take_resumed,
-        })  # fmt: skip
+        }, self._take_any)  # fmt: skip
+
+    def _take_any(self, event: Event) -> None:
+        self._take_clock(event)
+        self.tally.take(event)
 
     def _take_clock(self, event: Event) -> None:
         now = number(event.get(CLOCK, {}).get("time"))
@@ -187,7 +189,6 @@ class _Journal:
 
     def _take_start(self, event: Event) -> None:
         self.started = event
-        self.fingerprint = str(event["fingerprint"])
 
     def _take_playing(self, event: Event) -> None:
         purpose = str(event["purpose"])
@@ -197,9 +198,6 @@ class _Journal:
         episode = self._episodes[str(event["id"])]
         generation, purpose = self._playing
         self.ended[purpose][episode.ended] += 1
-        self.spent["training" if purpose == TRAIN else "measuring"] += 1
-        self.spent["turns"] += episode.turns
-        self.spent["tokens"] += episode.tokens + episode.lost
         if episode.opening:
             self.conversations.append(Conversation(generation, purpose, episode))
 
@@ -214,7 +212,6 @@ class _Journal:
 
     def _take_step(self, event: Event) -> None:
         self.steps.append(step_of(event))
-        self.fingerprint = str(event["fingerprint"])
 
     def _take_gradient(self, event: Event) -> None:
         self.gradients.append(
@@ -226,14 +223,9 @@ class _Journal:
                 int(event["updates"]),
             )
         )
-        self.fingerprint = str(event["fingerprint"])
 
     def _take_skill(self, event: Event) -> None:
         self.skills.append(skill_of(event, self.skills[-1] if self.skills else None))
-
-    def _take_asked(self, event: Event) -> None:
-        if event["operator"] == SKILL_METER:
-            self.spent["skill"] += len(event["requests"])
 
     def _take_chosen(self, event: Event) -> None:
         self.chosen = int(event["generation"])

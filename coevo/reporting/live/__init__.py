@@ -1,4 +1,5 @@
 """The live page: runs followed while they run, over their event logs alone, served to this machine only.
 
-finding -> tail -> tally and account -> library -> pages -> server; nothing here writes into a run or takes its lock.
+finding -> lines -> tail -> tally and account -> following -> library -> server; nothing here writes into a run or takes
+its lock.
 """

@@ -1,8 +1,8 @@
 """A run told in full, as long as its page is looked at: its log is read on, its page drawn on demand."""
 
+from abc import ABC, abstractmethod
 from dataclasses import replace
 from pathlib import Path
-from typing import Protocol
 
 from coevo.experiments.probe_config import is_probe
 from coevo.records.event_log import Event
@@ -13,10 +13,12 @@ from coevo.reporting.grid_page import grid_page
 from coevo.reporting.grid_story import tell_grid
 from coevo.reporting.journal import Journal
 from coevo.reporting.landscape_page import landscape_page
+from coevo.reporting.live.lines import text_of
 from coevo.reporting.live.pace import Pace
 from coevo.reporting.live.rendering import LivePage, framed, live
 from coevo.reporting.live.tail import EventTail
-from coevo.reporting.live.thinning import noted, thinned
+from coevo.reporting.live.tally import tally_for
+from coevo.reporting.live.thinning import noted, shortened, thinned
 from coevo.reporting.movement import movement
 from coevo.reporting.probe_page import probe_page
 from coevo.reporting.probe_story import tell_probe
@@ -29,8 +31,27 @@ from coevo.searching.api import config_of
 from coevo.tuning.eval_config import kind_of
 
 
-class Account(Protocol):
-    """One run in full."""
+class Account(ABC):
+    """One run in full: its log is read on, and told when it is asked for.
+
+    Attributes:
+        tail: Of its log.
+        tally: The few numbers of what has been read.
+    """
+
+    def __init__(self, path: Path):
+        self.path = path
+        self.tail = EventTail(RunDirectory.open(path).events, self._take, self._begin)
+        self._begin()
+
+    def _begin(self) -> None:
+        self.tally = tally_for(self.path)
+        self._pace = Pace()
+
+    def _take(self, event: Event) -> None:
+        self._pace.take(event)
+        if event["kind"] not in self.tally.passed_over:
+            self.tally.take(event)
 
     def read(self, until: float) -> bool:
         """Read on, at most until a monotonic time; returns whether all of the log has been read.
@@ -38,7 +59,9 @@ class Account(Protocol):
         Raises:
             RunError: If the log was edited or written by another version.
         """
+        return self.tail.read(until)
 
+    @abstractmethod
     def page(self, live_page: LivePage) -> str:
         """The page of what has been read, as HTML.
 
@@ -56,30 +79,39 @@ def account_of(path: Path) -> Account:
     return SearchAccount(path) if kind_of(path) == "" else ToldAccount(path)
 
 
-class SearchAccount:
+class SearchAccount(Account):
     """A search: its journal is kept, so that only new events are read."""
 
     def __init__(self, path: Path):
         self._directory = RunDirectory.open(path)
         self._settings = config_of(path)
-        self._tail = EventTail(self._directory.events, self._take, self._begin)
-        self._begin()
+        super().__init__(path)
 
     def _begin(self) -> None:
+        super()._begin()
         self._journal = Journal(self._settings.charge_first)
-        self._pace = Pace()
+        self._places: dict[str, int] = {}
 
     def _take(self, event: Event) -> None:
         self._journal.take(event)
-        self._pace.take(event)
-
-    def read(self, until: float) -> bool:
-        """Read on, as an `Account`."""
-        return self._tail.read(until)
+        super()._take(event)
+        if event["kind"] == "completion":
+            self._places[str(event["id"])] = self.tail.offset
 
     def story(self) -> RunStory:
         """What the events read so far tell."""
-        return story_of(self._directory, self._settings, self._journal)
+        return story_of(self._directory, self._settings, self._journal, self._answer)
+
+    def _answer(self, name: str) -> str:
+        """The text of a completion; texts are most of a log, and only those of a lineage are shown."""
+        if (place := self._places.get(name)) is None:
+            return ""
+        try:
+            with self._directory.events.open("rb") as file:
+                file.seek(place)
+                return text_of(file.readline(), name)
+        except OSError:
+            return ""
 
     def page(self, live_page: LivePage) -> str:
         """The page of what has been read, as HTML."""
@@ -98,7 +130,7 @@ class SearchAccount:
             failures=failures_table(story),
             environment=environment_table(story.version, story.environment),
             limit=SHOWN_CODE,
-            **groups,
+            **{name: [shortened(figure) for figure in group] for name, group in groups.items()},
         )
 
 
@@ -107,7 +139,7 @@ def _figures(story: RunStory, few: RunStory) -> dict[str, list[Figure]]:
     generations = (len(few.generations), len(story.generations))
     steps = (len(few.steps), len(story.steps))
     groups: dict[str, list[Figure | None]] = {
-        "progress": [figures.progress(story)],
+        "progress": [_noted(figures.progress(few), len(few.children), len(story.children), "children are shown")],
         "spending": [figures.spending(story)],
         "operators": [_noted(each, *generations) for each in (figures.valid_share(few), figures.mean_reward(few))],
         "learning": [_noted(each, *steps) for each in movement(few)],
@@ -116,31 +148,16 @@ def _figures(story: RunStory, few: RunStory) -> dict[str, list[Figure]]:
     return {name: [figure for figure in group if figure] for name, group in groups.items()}
 
 
-def _noted(figure: Figure | None, shown: int, whole: int) -> Figure | None:
-    return noted(figure, shown, whole) if figure else None
+def _noted(figure: Figure | None, shown: int, whole: int, what: str = "are drawn") -> Figure | None:
+    return noted(figure, shown, whole, what) if figure else None
 
 
-class ToldAccount:
+class ToldAccount(Account):
     """A run of another kind: its log is short enough to be told anew. Of it, only the throughput is kept."""
-
-    def __init__(self, path: Path):
-        self._path = path
-        self._tail = EventTail(RunDirectory.open(path).events, self._take, self._begin)
-        self._begin()
-
-    def _begin(self) -> None:
-        self._pace = Pace()
-
-    def _take(self, event: Event) -> None:
-        self._pace.take(event)
-
-    def read(self, until: float) -> bool:
-        """Read on, as an `Account`."""
-        return self._tail.read(until)
 
     def page(self, live_page: LivePage) -> str:
         """The page of the run as it is now, as HTML."""
-        return framed(_report(self._path, live_page.words), live_page, self._pace.figures())
+        return framed(_report(self.path, live_page.words), live_page, self._pace.figures())
 
 
 def _report(path: Path, words: str) -> str | None:
@@ -155,16 +172,6 @@ def _report(path: Path, words: str) -> str | None:
     return landscape_page(path) if kind == "landscape" else None
 
 
-class GridAccount:
-    """A grid: its tables, and the mean curves of its finished runs."""
-
-    def __init__(self, path: Path):
-        self._path = path
-
-    def read(self, until: float) -> bool:
-        """There is no log to read on."""
-        return True
-
-    def page(self, live_page: LivePage) -> str:
-        """The page of the grid as it is now, as HTML."""
-        return framed(grid_page(tell_grid(self._path)), live_page, [])
+def grid_page_of(path: Path, live_page: LivePage) -> str:
+    """The page of a grid as it is now, as HTML: its tables, and the mean curves of its finished runs."""
+    return framed(grid_page(tell_grid(path)), live_page, [])

@@ -19,8 +19,8 @@ SCAN_S = 1.0
 """Seconds for which a look at the folders holds."""
 LIST_S = 0.6
 """Seconds that one request for the list or a comparison may read logs for; the rest is read with the next one."""
-PAGE_S = 1.0
-"""The same for a run's page."""
+PAGE_S = 0.4
+"""The same for a run's page, which until then only says how far its log has been read."""
 OPEN = 8
 """Runs told in full at a time; of the others only what the list shows is kept."""
 

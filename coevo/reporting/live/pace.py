@@ -5,6 +5,7 @@ from coevo.reporting import tables
 from coevo.reporting.axes import axis_for
 from coevo.reporting.chart import Chart, Series, line_chart
 from coevo.reporting.figures import Figure
+from coevo.reporting.reading import Handlers, take
 from coevo.reporting.tables import table
 from coevo.reporting.text import number
 
@@ -13,6 +14,12 @@ _SPANS = 120
 
 _COUNTED = {"child": "candidates", "episode": "episodes", "point": "points"}
 """What is counted, by the event that says that one more is done."""
+
+_WRITTEN = frozenset({"completion", "episode"})
+"""Events that say how many tokens were written."""
+
+_OTHERS: Handlers = {}
+"""Beside the clock of every event, no kind has anything of its own."""
 
 
 class Pace:
@@ -26,22 +33,30 @@ class Pace:
         self._time: float | None = None
 
     def take(self, event: Event) -> None:
-        """Read one event."""
-        self._move(event)
-        place = int(self._open_s / self._span_s)
-        if name := _COUNTED.get(event["kind"]):
-            _add(self._counts.setdefault(name, []), place, 1)
-        if event["kind"] in ("completion", "episode"):
-            _add(self._tokens, place, int(event["tokens"]))
+        """Read one event.
 
-    def _move(self, event: Event) -> None:
-        now = event.get(CLOCK, {}).get("time")
-        if now is None:
-            return
-        if self._time is not None and event["kind"] != RESUMED:
-            self._open_s += max(0.0, float(now) - self._time)
-        self._time = float(now)
-        while self._open_s / self._span_s >= _SPANS:
+        Raises:
+            RunError: If it lacks what this version writes.
+        """
+        take(event, _OTHERS, self._take)
+
+    def _take(self, event: Event) -> None:
+        kind = event["kind"]
+        clock = event.get(CLOCK)
+        if clock and (time := clock.get("time")) is not None:
+            now = float(time)
+            if self._time is not None and now > self._time and kind != RESUMED:
+                self._open_s += now - self._time
+                if self._open_s >= self._span_s * _SPANS:
+                    self._widen()
+            self._time = now
+        if name := _COUNTED.get(kind):
+            _add(self._counts.setdefault(name, []), int(self._open_s / self._span_s), 1)
+        if kind in _WRITTEN:
+            _add(self._tokens, int(self._open_s / self._span_s), int(event["tokens"]))
+
+    def _widen(self) -> None:
+        while self._open_s >= self._span_s * _SPANS:
             self._span_s *= 2
             self._counts = {name: _halved(counts) for name, counts in self._counts.items()}
             self._tokens = _halved(self._tokens)
@@ -75,7 +90,8 @@ class Pace:
 
 
 def _add(counts: list[int], place: int, amount: int) -> None:
-    counts.extend([0] * (place + 1 - len(counts)))
+    if place >= len(counts):
+        counts.extend([0] * (place + 1 - len(counts)))
     counts[place] += amount
 
 

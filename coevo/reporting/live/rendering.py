@@ -45,6 +45,12 @@ def policy() -> str:
     )
 
 
+def prepare() -> None:
+    """Compile the templates, so that nobody waits for that who opens a page."""
+    for name in ("runs.html.j2", "run.html.j2", "opening.html.j2"):
+        templates(_OWN).get_template(name)
+
+
 def live(template: str, page: LivePage, **values: Any) -> str:
     """Fill a template, of the report's or of this folder's.
 

@@ -17,7 +17,7 @@ from coevo.errors import ConfigError
 from coevo.reporting.live.answering import Answer, answer, plain
 from coevo.reporting.live.gate import refusal
 from coevo.reporting.live.library import Library
-from coevo.reporting.live.rendering import policy
+from coevo.reporting.live.rendering import policy, prepare
 
 HOST = "127.0.0.1"
 PORT = 8642
@@ -189,6 +189,7 @@ def open_server(library: Library, port: int | None) -> Server:
     Raises:
         ConfigError: If the port cannot be had.
     """
+    prepare()
     for tried in (port,) if port is not None else range(PORT, PORT + _TRIED):
         try:
             return Server(library, tried)

@@ -1,8 +1,10 @@
-"""Following an event log that another process writes: whole lines as they come, without a lock and without a write."""
+"""Following an event log that another process writes: whole lines as they come, without a lock and without a write.
 
-import json
+What is told is what `read_events` gives, but for the texts of completions (`lines.py`). An ending is told as it comes,
+although the run may be resumed: when it is, the log is told anew without that ending.
+"""
+
 import os
-import re
 import stat
 import time
 from collections.abc import Callable
@@ -10,12 +12,12 @@ from pathlib import Path
 from typing import BinaryIO
 
 from coevo.errors import RunError
-from coevo.records.event_log import Event
+from coevo.records.event_log import ASIDE, ENDING, RESUMED, Event
+from coevo.reporting.live.lines import event_of, kind_of
 
 Signature = tuple[int, int, int] | None
 """Inode, size and time of the last change of a file; None where there is none."""
 
-_KIND = re.compile(rb'\{"kind": ?"(\w+)"')
 _REMEMBERED = 256
 """Bytes before the place reached by which a log that was written anew is known."""
 _LINES_PER_GLANCE = 64
@@ -38,11 +40,11 @@ class EventTail:
         path: The log; it need not be there yet.
         take: Called with each event, in order.
         anew: Called before the first event of a log that took the place of the one told so far, because it is another
-            file, has shrunk, or differs in what was told last.
-        passed_over: Kinds of events that are not told, nor looked into.
+            file, has shrunk, or differs in what was told last; and before a log is told without an ending.
+        passed_over: Kinds of events that are not told, nor looked into; `resumed` cannot be one.
 
     Attributes:
-        offset: Bytes of the log that have been read.
+        offset: Bytes of the log that have been read; while an event is told, where its line begins.
     """
 
     def __init__(
@@ -61,16 +63,27 @@ class EventTail:
 
     def _forget(self) -> None:
         self._inode: int | None = None
-        self.offset = self._lines = 0
-        self._last = b""
+        self._resumed_at = 0
         self._refusal = ""
         self._refused = b""
+        self._rewind()
+
+    def _rewind(self) -> None:
+        self.offset = self._lines = 0
+        self._last = b""
+        self._has_ending = False
+
+    @property
+    def size(self) -> int:
+        """Bytes of the log; 0 where there is none."""
+        found = signature_of(self._path)
+        return found[1] if found else 0
 
     @property
     def share(self) -> float:
         """How much of the log has been read, as a fraction of its bytes; 1 where there is none."""
-        found = signature_of(self._path)
-        return min(1.0, self.offset / found[1]) if found and found[1] else 1.0
+        size = self.size
+        return min(1.0, self.offset / size) if size else 1.0
 
     def read(self, until: float = float("inf")) -> bool:
         """Tell what is new.
@@ -120,10 +133,12 @@ class EventTail:
             if not line.endswith(b"\n"):
                 return True
             try:
-                self._tell(line)
+                is_told = self._tell(line)
             except RunError as error:
                 self._refusal, self._refused = str(error), line[:_REMEMBERED]
                 raise
+            if not is_told:
+                return self._without_ending(file, until)
             self.offset += len(line)
             self._lines += 1
             self._last = line[-_REMEMBERED:]
@@ -131,15 +146,33 @@ class EventTail:
                 return False
         return True
 
-    def _tell(self, line: bytes) -> None:
-        kind = _KIND.match(line)
-        if kind and kind[1] in self._passed_over:
-            return
+    def _without_ending(self, file: BinaryIO, until: float) -> bool:
+        """Tell the log anew, without the endings before the last resume that it has."""
+        at = self._resumed_at = self.offset
+        file.seek(at)
+        for line in file:
+            # The last of many, so that a log is read twice at most however often its run was resumed.
+            if kind_of(line) == RESUMED.encode() and line.endswith(b"\n"):
+                self._resumed_at = at
+            at += len(line)
+        self._rewind()
+        self._anew()
+        return self._follow(file, until)
+
+    def _tell(self, line: bytes) -> bool:
+        """Tell an event; returns False for a resume after an ending that has been told."""
+        if self._passed_over and kind_of(line) in self._passed_over:
+            return True
         try:
-            event = json.loads(line)
-            if not isinstance(event, dict) or not isinstance(event.get("kind"), str):
-                raise ValueError("not an object with a kind")
+            event = event_of(line)
         except (ValueError, RecursionError) as error:
             where = f"{self._path}:{self._lines + 1}"
             raise RunError(f"{where}: expected one JSON event, got {line[:40]!r}: {error}") from error
+        if event.get(ASIDE) == ENDING:
+            if self.offset < self._resumed_at:
+                return True
+            self._has_ending = True
+        elif event["kind"] == RESUMED and self._has_ending:
+            return False
         self._take(event)
+        return True

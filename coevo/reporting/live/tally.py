@@ -100,6 +100,10 @@ class SearchTally:
         self._objectives: dict[str, float | None] = {}
         self._chosen: float | None = None
         self.curves: dict[str, Curve] = {"best": [], "gap": []}
+        self._handlers = {
+            "started": self._take_start, "asked": self._take_asked, "verdict": self._take_verdict,
+            "child": self._take_child, "finished": self._take_end,
+        }  # fmt: skip
 
     def take(self, event: Event) -> None:
         """Read one event.
@@ -107,10 +111,7 @@ class SearchTally:
         Raises:
             RunError: If it lacks what this version writes.
         """
-        take(event, {
-            "started": self._take_start, "asked": self._take_asked, "verdict": self._take_verdict,
-            "child": self._take_child, "finished": self._take_end,
-        })  # fmt: skip
+        take(event, self._handlers)
 
     def _take_start(self, event: Event) -> None:
         self._problem = str(event.get("problem", self._problem))
@@ -170,6 +171,10 @@ class TuneTally:
         self._spent = 0
         self._status = self._purpose = ""
         self.curves: dict[str, Curve] = defaultdict(list)
+        self._handlers = {
+            "started": self._take_start, "playing": self._take_playing, "episode": self._take_episode,
+            "played": self._take_played, "measured": self._take_measured, "finished": self._take_end,
+        }  # fmt: skip
 
     def take(self, event: Event) -> None:
         """Read one event.
@@ -177,10 +182,7 @@ class TuneTally:
         Raises:
             RunError: If it lacks what this version writes.
         """
-        take(event, {
-            "started": self._take_start, "playing": self._take_playing, "episode": self._take_episode,
-            "played": self._take_played, "measured": self._take_measured, "finished": self._take_end,
-        })  # fmt: skip
+        take(event, self._handlers)
 
     def _take_start(self, event: Event) -> None:
         self._env = str(event.get("env", self._env))
@@ -224,6 +226,10 @@ class ProbeTally:
         self._status = self._purpose = ""
         self._change: float | None = None
         self.curves: dict[str, Curve] = defaultdict(list)
+        self._handlers = {
+            "started": self._take_start, "round": self._take_round, "asked": self._take_asked,
+            "probe": self._take_measurement, "finished": self._take_end,
+        }  # fmt: skip
 
     def take(self, event: Event) -> None:
         """Read one event.
@@ -231,10 +237,7 @@ class ProbeTally:
         Raises:
             RunError: If it lacks what this version writes.
         """
-        take(event, {
-            "started": self._take_start, "round": self._take_round, "asked": self._take_asked,
-            "probe": self._take_measurement, "finished": self._take_end,
-        })  # fmt: skip
+        take(event, self._handlers)
 
     def _take_start(self, event: Event) -> None:
         self._problem = str(event.get("problem", self._problem))
@@ -271,6 +274,7 @@ class PlayTally:
         self._episodes = 0
         self._status = ""
         self.curves: dict[str, Curve] = {}
+        self._handlers = {"episode": self._take_episode, "finished": self._take_end}
 
     def take(self, event: Event) -> None:
         """Read one event.
@@ -278,7 +282,7 @@ class PlayTally:
         Raises:
             RunError: If it lacks what this version writes.
         """
-        take(event, {"episode": self._take_episode, "finished": self._take_end})
+        take(event, self._handlers)
 
     def _take_episode(self, event: Event) -> None:
         self._episodes += 1

@@ -4,6 +4,7 @@ import shutil
 import pytest
 
 from coevo.records.run_directory import RunDirectory
+from coevo.reporting.live import following as following_module
 from coevo.reporting.live import library as library_module
 from coevo.reporting.live.library import OPEN, Library
 
@@ -119,6 +120,61 @@ def test_a_run_that_is_gone_is_no_longer_shown(library, whole_run):
     assert library.states() == []
 
 
+def test_a_run_that_goes_on_after_its_end_is_no_longer_at_its_end(library, whole_run, read_page, clock):
+    """What a capped run measured at its end is shown until it is resumed, and then on no page, in no number."""
+    run = whole_run()
+    log = run.directory.events
+    events, place = run.events(), len(log.read_bytes().splitlines()) - 6
+    ending = [{**event, "aside": "ending"} for event in events[place:]]
+    assert [event["kind"] for event in ending] == ["verdict"] * 3 + ["textbook"] * 2 + ["finished"]
+    log.write_text("".join(json.dumps(event) + "\n" for event in [*events[:place], *ending]))
+    (run.path / "result.json").unlink()
+    clock.time = log.stat().st_mtime
+    (state,) = library.states()
+    assert state.state == "finished"
+    assert "Mean objective (minimised) and gap to the best known" in read_page(library.run_page(state.slug)).tables
+    run.emit("resumed")
+    (state,) = library.states()
+    assert (state.state, state.progress.status) == ("running", "")
+    page = library.run_page(state.slug)
+    assert "Mean objective (minimised) and gap to the best known" not in read_page(page).tables
+    assert "finished: the budget is spent" not in page
+    assert "resumed 1 time" in page
+
+
+def test_news_that_come_just_after_reading_are_not_missed(library, whole_run, monkeypatch):
+    """An event that comes between the reading and the drawing of a page makes a version that the page is not."""
+    run = whole_run()
+    slug = next(iter(library.runs()))
+    told_state = following_module.told_state
+
+    def told_late(*args):
+        run.emit("resumed")
+        return told_state(*args)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(following_module, "told_state", told_late)
+        page = library.run_page(slug)
+    assert "resumed 1 time" not in page
+    assert f'data-version="{json.loads(library.run_news(slug))["version"]}"' not in page
+    assert "resumed 1 time" in library.run_page(slug)
+
+
+def test_the_list_and_the_page_read_a_log_once_between_them(library, whole_run):
+    """With a page open the list's numbers come from the page's reading, and after it is closed from the list's own."""
+    whole_run()
+    slug = next(iter(library.runs()))
+    library.run_page(slug)
+    following = library.runs()[slug]
+    assert following._tail is None
+    (state,) = library.states()
+    assert (state.state, state.progress.score) == ("finished", 4.0)
+    assert following.unread == 0
+    following.close()
+    assert library.states() == [state]
+    assert following._tail is not None
+
+
 def test_a_page_is_drawn_once_for_each_version(library, whole_run):
     """The same files give the same page and version; an event more gives others."""
     run = whole_run()
@@ -143,10 +199,12 @@ def test_a_long_log_does_not_hold_up_the_list(library, whole_run, run_maker, mon
     assert states_of(library)[short.path.name] == "finished"
     slug = next(each.slug for each in library.states() if each.name == long.path.name)
     first = library.run_page(slug)
-    assert "still reading the log" in first
+    assert "reading its log: 0.0 of 0.1 MB" in first
     assert 'data-version=""' in first
+    assert "<figure" not in first
     pages = [library.run_page(slug) for _ in range(20)]
-    assert "still reading" not in pages[-1]
+    assert "reading its log" not in pages[-1]
+    assert 'id="progress"' in pages[-1]
     assert states_of(library)[long.path.name] == "running"
 
 

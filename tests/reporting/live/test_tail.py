@@ -86,6 +86,39 @@ def test_a_longer_log_with_another_past_is_told_anew(tmp_path):
     assert (len(told.events), told.begun) == (9, 1)
 
 
+STORY = st.fixed_dictionaries({"kind": st.sampled_from(["child", "verdict"]), "n": st.integers(0, 9)})
+ASIDES = st.one_of(
+    STORY,
+    STORY.map(lambda event: {**event, "aside": "note"}),
+    STORY.map(lambda event: {**event, "aside": "ending"}),
+    st.just({"kind": "resumed"}),
+)
+
+
+@given(events=st.lists(ASIDES, max_size=16), cuts=st.lists(st.integers(0, 1000), max_size=6))
+def test_endings_that_were_gone_on_from_are_taken_back(tmp_path_factory, events, cuts):
+    """At every time what has been told is what `read_events` gives: endings count until the run is resumed."""
+    path = tmp_path_factory.mktemp("tail") / "events.jsonl"
+    whole, told = encoded(events), Told(path)
+    places = sorted({min(cut, len(whole)) for cut in cuts} | {0, len(whole)})
+    for begin, end in zip([0, *places], places, strict=False):
+        with path.open("ab") as file:
+            file.write(whole[begin:end])
+        while not told.read(until=float("-inf")):
+            pass
+        assert told.events == list(read_events(path))
+
+
+def test_a_log_of_many_endings_is_read_twice_at_most(tmp_path):
+    """However often a run was capped and resumed, its log begins anew once."""
+    capped = [{"kind": "child"}, {"kind": "verdict", "aside": "ending"}, {"kind": "resumed"}]
+    (tmp_path / "log").write_bytes(encoded(capped * 2000))
+    told = Told(tmp_path / "log")
+    assert told.read()
+    assert told.begun == 1
+    assert told.events == [{"kind": "child"}, {"kind": "resumed"}] * 2000
+
+
 def test_a_log_that_is_not_there_yet_is_waited_for(tmp_path):
     """Nothing is told of a missing file; it is when it comes."""
     told = Told(tmp_path / "log")

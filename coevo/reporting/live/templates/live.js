@@ -1,6 +1,8 @@
 "use strict";
 (() => {
-  const pause = 800;
+  const pause = 500;
+  // While its log is being read a page is asked for again at once: the server answers when it has read on for a while.
+  const isReading = () => body.dataset.version === "";
   const body = document.body;
   const link = document.getElementById("link");
   const parts = (root) => new Map([...root.querySelectorAll("#page > header, #page > footer, #page section[id]")]
@@ -77,7 +79,7 @@
     let took = 0;
     try {
       if (!document.hidden) {
-        const news = await (await ask(body.dataset.news)).json();
+        const news = isReading() ? {} : await (await ask(body.dataset.news)).json();
         if (news.version !== body.dataset.version) {
           const begun = performance.now();
           const text = await (await ask(location.pathname + location.search)).text();
@@ -89,9 +91,9 @@
     } catch (error) {
       say(error instanceof TypeError ? "coevo view does not answer; it is asked again" : `not up to date: ${error.message}`);
     }
-    setTimeout(follow, Math.max(pause, 2 * took));
+    setTimeout(follow, isReading() ? 0 : Math.max(pause, 2 * took));
   };
 
   document.addEventListener("visibilitychange", () => { if (!document.hidden) say("asking"); });
-  setTimeout(follow, pause);
+  setTimeout(follow, isReading() ? 0 : pause);
 })();
