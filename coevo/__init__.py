@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from coevo.api import search, tune
     from coevo.content import find_problem as load_problem
     from coevo.environments.loading import find_environment as load_environment
     from coevo.interfaces import (
@@ -22,15 +23,14 @@ if TYPE_CHECKING:
         Task,
         Update,
     )
-    from coevo.searching.api import load_run, search
+    from coevo.searching.api import load_run
     from coevo.searching.evaluate import evaluate_file as evaluate
-    from coevo.tuning.api import tune
 
 __version__ = "0.1.0"
 
 _WHERE = {
-    "search": ("coevo.searching.api", "search"),
-    "tune": ("coevo.tuning.api", "tune"),
+    "search": ("coevo.api", "search"),
+    "tune": ("coevo.api", "tune"),
     "evaluate": ("coevo.searching.evaluate", "evaluate_file"),
     "load_problem": ("coevo.content", "find_problem"),
     "load_environment": ("coevo.environments.loading", "find_environment"),

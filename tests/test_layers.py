@@ -12,16 +12,17 @@ PACKAGE = Path(coevo.__file__).parent
 LAYERS = [
     {"__main__"},
     {"cli"},
+    {"api"},
     {"authoring", "reporting"},
     {"experiments"},
     {"searching", "tuning"},
     {"learning"},
     {"evolution", "evaluation", "es", "engines", "environments", "records", "skills"},
-    {"noise", "sandbox", "problemkit", "codec", "board_codec"},
+    {"noise", "sandbox", "cluster", "problemkit", "codec", "board_codec"},
     {"prompt_files"},
     {"content"},
     {"kernel_cache"},
-    {"interfaces", "candidate", "block", "idioms", "sudoku_boards", "errors"},
+    {"answer_bounds", "interfaces", "candidate", "block", "idioms", "sudoku_boards", "errors"},
 ]
 MODULES = sorted(PACKAGE.rglob("*.py"))
 

@@ -119,6 +119,18 @@ def test_the_readmes_package_brings_its_problem(independent_set, tmp_path):
     assert rows["independent-set"]["heuristic"] == "choose_node(last, candidates, adjacency)"
 
 
+@pytest.mark.slow
+def test_the_readmes_listener_is_told_of_generations(tmp_path):
+    """The example in Python, word for word: each generation prints its number and a best cost that never rises."""
+    text = (ROOT / "README.md").read_text().partition("\nFrom Python:\n")[2]
+    example = block(text, "python", 1)
+    done = subprocess.run([sys.executable, "-c", example], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    numbers, costs = zip(*(line.split() for line in done.stdout.splitlines()), strict=True)
+    assert numbers == tuple(str(place) for place in range(1, len(numbers) + 1))
+    assert sorted(map(float, costs), reverse=True) == [float(cost) for cost in costs]
+
+
 def test_every_linked_file_exists():
     """No link of the READMEs is dead."""
     for page in (ROOT / "README.md", ROOT / "coevo" / "README.md", ROOT / "runs" / "README.md"):

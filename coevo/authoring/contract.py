@@ -1,6 +1,6 @@
 """The contract of a problem folder, check by check."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import ExitStack
 from typing import Any
 
@@ -20,12 +20,18 @@ CHECKS: tuple[Check[Any], ...] = (*checks_text.CHECKS, *worker.CHECKS, *checks_s
 
 
 def check_problem(
-    folder: ProblemFolder, *, with_model: bool = True, deadline_s: float = DEADLINE_S, unsafe: bool = False
-) -> Iterator[Result]:
+    folder: ProblemFolder,
+    begin: Callable[[str], None] = lambda _: None,
+    *,
+    with_model: bool = True,
+    deadline_s: float = DEADLINE_S,
+    unsafe: bool = False,
+) -> Generator[Result, None, None]:
     """Check that a problem folder keeps its contract; each result as soon as it is there.
 
     Args:
         folder: The folder; its metadata has been read already.
+        begin: Told the name of each check before it is run.
         with_model: Whether the embedded model, too, is asked to write for it.
         deadline_s: What one check may take on the clock.
         unsafe: Run heuristics without bubblewrap.
@@ -41,6 +47,7 @@ def check_problem(
         for check in CHECKS:
             if check.name == WITH_A_MODEL and not with_model:
                 continue
+            begin(check.name)
             found = _unmet(check, seen) or _run(check, folder, bench, isolated)
             seen[check.name] = found.status
             yield Result(check.name, check.description, found.status, found.text)

@@ -1,6 +1,6 @@
 """The contract of an environment folder, check by check."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from typing import Any
 
 from coevo.authoring import env_checks_text, env_worker
@@ -16,18 +16,24 @@ CHECKS: tuple[Check[Any], ...] = (*env_checks_text.CHECKS, *env_worker.CHECKS)
 
 
 def check_environment(
-    folder: EnvironmentFolder, options: Mapping[str, Any], *, deadline_s: float = DEADLINE_S
-) -> Iterator[Result]:
+    folder: EnvironmentFolder,
+    options: Mapping[str, Any],
+    begin: Callable[[str], None] = lambda _: None,
+    *,
+    deadline_s: float = DEADLINE_S,
+) -> Generator[Result, None, None]:
     """Check that an environment folder keeps its contract; each result as soon as it is there.
 
     Args:
         folder: The folder; its metadata has been read already.
         options: Every option by name (`coevo.environments.loading.read_options`).
+        begin: Told the name of each check before it is run.
         deadline_s: What one check may take on the clock.
     """
     seen: dict[str, Status] = {}
     with IsolatedEnvironment(folder.path, options, deadline_s) as isolated:
         for check in CHECKS:
+            begin(check.name)
             found = _unmet(check, seen) or _run(check, folder, isolated)
             seen[check.name] = found.status
             yield Result(check.name, check.description, found.status, found.text)

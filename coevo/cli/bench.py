@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from coevo.cli.apart import prints_apart
 from coevo.errors import escaped
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def bench(
         _list(request, as_json=json)
         return
     try:
-        with _stopped_by_termination(), _following() as begin:
+        with _stopped_by_termination(), prints_apart(), _following() as begin:
             rows = run(request, begin)
     except KeyboardInterrupt:
         typer.echo("coevo: interrupted; the same command goes on with the grid", err=True)
@@ -122,8 +123,9 @@ def _conclude(request: "Request", rows: "Sequence[Row]", *, as_json: bool) -> No
         cells = [{"cell": row.cell, **asdict(row)} for row in rows]
         typer.echo(json.dumps({"out": str(request.out), "table": str(request.out / PAGE), "cells": cells}))
     else:
-        done = sum(row.state == "done" for row in rows)
-        typer.echo(f"{done} of {len(rows)} cells done; table: {request.out / PAGE}")
+        done, capped = (sum(row.state == state for row in rows) for state in ("done", "capped"))
+        at_cap = f", {capped} at a cap" if capped else ""
+        typer.echo(f"{done} of {len(rows)} cells done{at_cap}; table: {request.out / PAGE}")
     for row in failed:
         typer.echo(f"coevo: cell {row.cell} failed: {escaped(row.detail)}", err=True)
     if failed:

@@ -22,6 +22,7 @@ def compare(
     """Compare searches: results, costs, operators, and the settings that differ."""
     import json as codec
 
+    from coevo.cli.apart import prints_apart
     from coevo.cli.summary import console
     from coevo.experiments.comparing import side_by_side
 
@@ -31,7 +32,8 @@ def compare(
         check_place(page)
     found = side_by_side(runs)
     if page is not None:
-        write_comparison(runs, page)
+        with prints_apart():
+            write_comparison(runs, page)
     if json:
         typer.echo(codec.dumps({"runs": [_as_json(run) for run in found.runs], "configs": dict(found.configs)}))
         return

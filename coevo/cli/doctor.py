@@ -58,35 +58,14 @@ def _examined(asked: "Asked") -> "Iterator[Finding]":
     import signal
     import sys
 
-    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
-    try:
-        yield from _shown(asked)
-    finally:
-        signal.signal(signal.SIGTERM, before)
-
-
-def _shown(asked: "Asked") -> "Iterator[Finding]":
-    """The findings; on a terminal, what is being checked is shown meanwhile."""
-    import sys
-    from contextlib import closing
-
-    from rich.console import Console
-
+    from coevo.cli.attending import attended
     from coevo.experiments.doctor.examining import examine
 
-    console = Console(file=sys.stderr)
-    if not console.is_terminal:
-        with closing(examine(asked)) as findings:
-            yield from findings
-        return
-    with (
-        console.status("") as status,
-        closing(examine(asked, lambda name: status.update(f"checking {name} …"))) as found,
-    ):
-        for finding in found:
-            status.stop()
-            yield finding
-            status.start()
+    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    try:
+        yield from attended(lambda begin: examine(asked, begin), in_lines=False)
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _print(finding: "Finding") -> None:

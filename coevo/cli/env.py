@@ -41,7 +41,7 @@ def new(
     import shlex
 
     from coevo.authoring.env_scaffold import new_environment
-    from coevo.tuning.config import SCRIPT
+    from coevo.learning.suiting import SCRIPT
 
     folder = new_environment(name, to)
     path = shlex.quote(str(folder) if folder.is_absolute() or to != Path() else f"./{folder}")
@@ -62,11 +62,14 @@ def check(
     from dataclasses import asdict
 
     from coevo.authoring.env_contract import check_environment
+    from coevo.cli.attending import attended
+    from coevo.cli.given import options_of
     from coevo.environments.loading import find_environment, read_options
 
     folder = find_environment(environment)
     results = []
-    for result in check_environment(folder, read_options(folder.spec, _named(option or []))):
+    options = read_options(folder.spec, options_of(option))
+    for result in attended(lambda begin: check_environment(folder, options, begin), in_lines=True):
         results.append(result)
         if not json:
             typer.echo(f"{result.status:8}{result.check:12} {result.text}")
@@ -80,15 +83,6 @@ def check(
         typer.echo(f"{kept} ({folder.path})")
     if num_failed:
         raise typer.Exit(1)
-
-
-def _named(given: list[str]) -> dict[str, str]:
-    from coevo.errors import ConfigError
-
-    pairs = [text.partition("=") for text in given]
-    if bad := [name for name, equals, _ in pairs if not equals]:
-        raise ConfigError(f"expected --option name=value, got {bad[0]!r}")
-    return {name: value for name, _, value in pairs}
 
 
 def _print_tables(rows: "list[EnvironmentRow]") -> None:

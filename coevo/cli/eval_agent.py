@@ -7,6 +7,7 @@ import typer
 
 MODEL = "Model and engine"
 EPISODES = "Episodes"
+PAY = "What a server may cost"
 RUN = "Run"
 
 
@@ -55,6 +56,18 @@ def eval_agent(
     total_tokens: Annotated[
         int | None, typer.Option(help="Most tokens of an episode's answers.", rich_help_panel=EPISODES)
     ] = None,
+    max_cost: Annotated[
+        float | None, typer.Option(help="Stop before a server costs more (needs prices).", rich_help_panel=PAY)
+    ] = None,
+    max_spent_tokens: Annotated[
+        int | None, typer.Option(help="Stop before it reads and writes more tokens in all.", rich_help_panel=PAY)
+    ] = None,
+    price_in: Annotated[
+        float | None, typer.Option(help="A server's price per million tokens read.", rich_help_panel=PAY)
+    ] = None,
+    price_out: Annotated[
+        float | None, typer.Option(help="Its price per million tokens written.", rich_help_panel=PAY)
+    ] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of everything random.  [0]", rich_help_panel=RUN)] = None,
     workers: Annotated[int | None, typer.Option(help="Processes.  [one per core]", rich_help_panel=RUN)] = None,
     runs_dir: Annotated[Path, typer.Option(help="Where run directories are made.", rich_help_panel=RUN)] = Path("runs"),
@@ -78,7 +91,11 @@ def eval_agent(
     from coevo.experiments.agent_eval import run_eval
     from coevo.tuning.eval_config import make_eval_config
 
-    values = present(given) | {"options": options_of(option), "answers": present(answers)}
+    allowance = {
+        "max_cost": max_cost, "max_spent_tokens": max_spent_tokens, "price_in": price_in, "price_out": price_out,
+    }  # fmt: skip
+    tables = {"options": options_of(option), "answers": present(answers), "allowance": present(allowance)}
+    values = present(given) | tables
     config = make_eval_config(values, run or (), generation)
     with following_eval() as listener:
         result = run_eval(config, runs_dir=runs_dir, listeners=(listener,))

@@ -10,7 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from coevo.cli.resumable import resumable
-from coevo.cli.summary import console, printable
+from coevo.cli.summary import console, onward, paid_line, printable
 from coevo.records.event_log import Event, Listener
 from coevo.tuning.eval_result import Estimate, EvalResult, Evaluated, OverRuns, Row
 
@@ -58,8 +58,8 @@ def following_eval() -> Iterator[Listener]:
         if (line := counter.line_of(event)) is not None:
             typer.echo(line, err=True)
 
-    with resumable():
-        yield tell
+    with resumable() as whereabouts:
+        yield whereabouts.told_by(tell)
 
 
 def print_eval(result: EvalResult, *, as_json: bool) -> None:
@@ -84,7 +84,11 @@ def _print(result: EvalResult) -> None:
         f"{result.wall_s:.0f} s",
         markup=False,
     )
+    for role, paid in result.paid.items():
+        out.print(paid_line(role, paid), markup=False, soft_wrap=True)
     out.print(f"run: {result.run}", markup=False, soft_wrap=True)
+    if (line := onward(result.status, result.run)) is not None:
+        out.print(line, markup=False, soft_wrap=True)
 
 
 def _table(result: EvalResult, split: str) -> Table:

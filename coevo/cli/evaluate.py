@@ -29,22 +29,24 @@ def evaluate(
     json: Annotated[bool, typer.Option("--json", help="Result as JSON on standard output.")] = False,
 ) -> None:
     """Measure a heuristic: every instance, mean objective, gap to the best known, time."""
+    from coevo.cli.apart import prints_apart
     from coevo.cli.given import options_of
     from coevo.searching.evaluate import evaluate_file
 
-    report = evaluate_file(
-        file,
-        problem,
-        split,
-        files=tuple(instances or ()),
-        options=options_of(option),
-        solver=solver,
-        seeds=seeds,
-        draw=draw,
-        instance=instance,
-        workers=workers,
-        unsafe=unsafe_no_sandbox,
-    )
+    with prints_apart():
+        report = evaluate_file(
+            file,
+            problem,
+            split,
+            files=tuple(instances or ()),
+            options=options_of(option),
+            solver=solver,
+            seeds=seeds,
+            draw=draw,
+            instance=instance,
+            workers=workers,
+            unsafe=unsafe_no_sandbox,
+        )
     if json:
         typer.echo(json_module.dumps(report, allow_nan=False))
     else:

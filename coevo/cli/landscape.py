@@ -100,16 +100,18 @@ def following_landscape(points: int) -> "Iterator[Listener]":
         elif event["kind"] == "playing":
             typer.echo(f"row {event['row'] + 1}: {done} of {points} points done", err=True)
 
-    with resumable():
-        yield tell
+    with resumable() as whereabouts:
+        yield whereabouts.told_by(tell)
 
 
 def show_landscape(result: "LandscapeResult", *, as_json: bool) -> None:
     """Write the page and print a result; exits with 1 if no episode could be scored."""
+    from coevo.cli.apart import prints_apart
     from coevo.experiments.landscape import POINTS, by_chance
     from coevo.reporting.writing import write_page
 
-    page = write_page(Path(result.run))
+    with prints_apart():
+        page = write_page(Path(result.run))
     if as_json:
         typer.echo(result.model_dump_json())
     else:

@@ -174,8 +174,8 @@ def following(config: SearchConfig) -> Iterator[Listener]:
     Raises:
         typer.Exit: With 130 after an interrupt or SIGTERM, once it has said how to go on.
     """
-    with resumable(), _shown(config) as listener:
-        yield listener
+    with resumable() as whereabouts, _shown(config) as listener:
+        yield whereabouts.told_by(listener)
 
 
 @contextmanager

@@ -16,9 +16,12 @@ def probe(
         str | None, typer.Option(help="embedded, a Hugging Face folder or a downloaded hub name.  [embedded]")
     ] = None,
     engine: Annotated[str | None, typer.Option(help="auto, torch, vllm or scripted.")] = None,
-    engines: Annotated[int | None, typer.Option(help="Engines on this machine that share the work.  [1]")] = None,
+    engines: Annotated[int | None, typer.Option(help="Engines that share the work.  [1]")] = None,
     heal: Annotated[
         bool | None, typer.Option("--heal", help="Open an engine anew that disagrees with the others.")
+    ] = None,
+    ray: Annotated[
+        str | None, typer.Option(help="Ray cluster for engines and judges: auto, HOST:PORT or ray://HOST:PORT.")
     ] = None,
     max_tokens: Annotated[int | None, typer.Option(help="Longest completion.")] = None,
     temperature: Annotated[float | None, typer.Option(help="Sampling temperature.")] = None,
@@ -96,7 +99,7 @@ def probe(
         "steps": steps, "es": es, "cases": cases, "seeds": seeds, "rewards": rewards, "learns": learns, "guard": guard,
         "guard_floor": guard_floor, "parents": own, "trained": trained,
         "held_out": held_out, "evaluations": evaluations, "every": every, "seed": seed, "workers": workers,
-        "engines": engines, "heal": heal,
+        "engines": engines, "heal": heal, "ray": ray,
         "unsafe_no_sandbox": unsafe_no_sandbox,
     }  # fmt: skip
     weights = {"scope": scope, "basis": basis and str(basis), "update_rule": update_rule}

@@ -26,8 +26,8 @@ def following_probe(config: ProbeConfig) -> Iterator[Listener]:
         if (line := plan_line(config) if event["kind"] == "started" else line_of(event, config.steps)) is not None:
             typer.echo(line, err=True)
 
-    with resumable():
-        yield tell
+    with resumable() as whereabouts:
+        yield whereabouts.told_by(tell)
 
 
 def plan_line(config: ProbeConfig) -> str:

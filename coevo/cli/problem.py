@@ -56,13 +56,16 @@ def check(
 ) -> None:
     """Check that a problem folder keeps its contract: one line per check, exit code 1 if one fails."""
     from dataclasses import asdict
+    from functools import partial
 
     from coevo.authoring.contract import check_problem
+    from coevo.cli.attending import attended
     from coevo.content import find_problem
 
     folder = find_problem(problem)
     results = []
-    for result in check_problem(folder, with_model=model, unsafe=unsafe_no_sandbox):
+    checking = partial(check_problem, folder, with_model=model, unsafe=unsafe_no_sandbox)
+    for result in attended(checking, in_lines=True):
         results.append(result)
         if not json:
             typer.echo(f"{result.status:8}{result.check:15} {result.text}")

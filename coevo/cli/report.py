@@ -28,7 +28,9 @@ def report(
     """Write a page on a run of any kind or a grid: one HTML file that needs no network and runs no script."""
     import json as json_module
 
+    from coevo.cli.apart import prints_apart
     from coevo.reporting.writing import write_page
 
-    page = write_page(folder, to, draw=draw)
+    with prints_apart():
+        page = write_page(folder, to, draw=draw)
     typer.echo(json_module.dumps({"page": str(page)}) if json else f"page: {page}")

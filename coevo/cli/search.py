@@ -38,11 +38,17 @@ def search(
         int | None, typer.Option(help="Devices that vLLM shards the model over.", rich_help_panel=MODEL)
     ] = None,
     engines: Annotated[
-        int | None, typer.Option(help="Engines on this machine that share the work.  [1]", rich_help_panel=MODEL)
+        int | None, typer.Option(help="Engines that share the work.  [1]", rich_help_panel=MODEL)
     ] = None,
     heal: Annotated[
         bool | None,
         typer.Option("--heal", help="Open an engine anew that disagrees with the others.", rich_help_panel=MODEL),
+    ] = None,
+    ray: Annotated[
+        str | None,
+        typer.Option(
+            help="Ray cluster for engines and judges: auto, HOST:PORT or ray://HOST:PORT.", rich_help_panel=MODEL
+        ),
     ] = None,
     max_tokens: Annotated[int | None, typer.Option(help="Longest completion.", rich_help_panel=MODEL)] = None,
     temperature: Annotated[float | None, typer.Option(help="Sampling temperature.", rich_help_panel=MODEL)] = None,
@@ -153,7 +159,7 @@ def search(
         "problem": problem, "budget": budget, "method": method, "start": own,
         "model": model, "engine": engine, "max_tokens": max_tokens, "temperature": temperature, "es": es,
         "target": target, "patience": patience, "max_hours": max_hours, "seed": seed, "workers": workers,
-        "engines": engines, "heal": heal,
+        "engines": engines, "heal": heal, "ray": ray,
         "unsafe_no_sandbox": unsafe_no_sandbox, "tensor_parallel": tensor_parallel, "seeds": seeds,
         "learns": False if noise_only else None, "guard": guard,
         "reward": reward, "copies": copies, "parents": parents,

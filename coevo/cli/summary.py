@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import sys
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from coevo.cli.apart import prints_apart
 from coevo.learning.paying import CAP_STATUSES, Paid
 from coevo.searching.config import SearchConfig
 from coevo.searching.result import BudgetUse, SearchResult, SplitResult
@@ -90,11 +92,16 @@ def _print_best(result: SearchResult) -> None:
 def _print_run(result: SearchResult) -> None:
     """What servers were paid, where the run is, and how to go on from a cap."""
     lines = [paid_line(role, each) for role, each in result.paid.items()] + [f"run: {result.run}"]
-    if result.status in CAP_STATUSES:
-        flag = "--max-cost" if result.status == "cost" else "--max-spent-tokens"
-        lines.append(f"the next call might exceed the cap; go on with: coevo resume {result.run} {flag} MORE")
-    for line in lines:
+    for line in (*lines, *filter(None, [onward(result.status, result.run)])):
         console().print(line, markup=False, soft_wrap=True)
+
+
+def onward(status: str, run: str) -> str | None:
+    """How to go on with a run that has ended at a cap; None for one that has not."""
+    if status not in CAP_STATUSES:
+        return None
+    flag = "--max-cost" if status == "cost" else "--max-spent-tokens"
+    return f"the next call might exceed the cap; go on with: coevo resume {shlex.quote(run)} {flag} MORE"
 
 
 def paid_line(role: str, paid: Paid) -> str:
@@ -138,8 +145,9 @@ def print_dry_run(config: SearchConfig, *, as_json: bool) -> None:
     """Show what a search would do: its plan and the prompt of each operator, with the baselines as parents."""
     from coevo.searching.preview import preview
 
+    with prints_apart():
+        shown = preview(config)
     out = console()
-    shown = preview(config)
     if as_json:
         typer.echo(json.dumps({"plan": shown.plan.splitlines(), "prompts": shown.prompts}))
         return

@@ -41,11 +41,15 @@ def tune(
         int | None, typer.Option(help="Devices that vLLM shards the model over.", rich_help_panel=MODEL)
     ] = None,
     engines: Annotated[
-        int | None, typer.Option(help="Engines on this machine that share the work.  [1]", rich_help_panel=MODEL)
+        int | None, typer.Option(help="Engines that share the work.  [1]", rich_help_panel=MODEL)
     ] = None,
     heal: Annotated[
         bool | None,
         typer.Option("--heal", help="Open an engine anew that disagrees with the others.", rich_help_panel=MODEL),
+    ] = None,
+    ray: Annotated[
+        str | None,
+        typer.Option(help="Ray cluster for engines: auto, HOST:PORT or ray://HOST:PORT.", rich_help_panel=MODEL),
     ] = None,
     temperature: Annotated[
         float | None, typer.Option(help="Sampling temperature.  [the environment's]", rich_help_panel=EPISODES)
@@ -153,7 +157,7 @@ def tune(
         "tensor_parallel": tensor_parallel, "seeds": seeds, "es": es, "learns": False if noise_only else None,
         "every": every, "val_tasks": val_tasks, "repeats": repeats, "splits": split, "skill_every": skill_every,
         "target": target, "patience": patience, "max_hours": max_hours, "seed": seed, "workers": workers,
-        "engines": engines, "heal": heal,
+        "engines": engines, "heal": heal, "ray": ray,
     }  # fmt: skip
     weights = {"scope": scope, "basis": basis and str(basis), "update_rule": update_rule, "restore": restore}
     answers = {

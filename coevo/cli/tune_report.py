@@ -15,11 +15,13 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from coevo.cli.apart import prints_apart
 from coevo.cli.resumable import resumable
 from coevo.cli.summary import console, printable
 from coevo.records.event_log import Event, Listener
 from coevo.tuning.config import TuneConfig
 from coevo.tuning.result import Measured, TuneResult
+from coevo.tuning.tally import Tally
 
 
 class Progress:
@@ -28,7 +30,8 @@ class Progress:
     def __init__(self, config: TuneConfig) -> None:
         self.config = config
         self.phase = "starting the model and the environment"
-        self.generation = self.episodes = self.of = self.turns = self.all_episodes = self.dropped = 0
+        self.tally = Tally()
+        self.generation = self.episodes = self.of = 0
         self.reward: float | None = None
         self.sigma: float | None = None
         self.measured: list[tuple[int, float]] = []
@@ -37,6 +40,7 @@ class Progress:
 
     def take(self, event: Event) -> str | None:
         """Update from one event; a line worth saying of it, if there is one."""
+        self.tally.take(event)
         handler = getattr(self, f"_on_{event['kind']}", None)
         return None if handler is None else handler(event)
 
@@ -49,8 +53,6 @@ class Progress:
 
     def _on_episode(self, event: Event) -> str | None:
         self.episodes += 1
-        self.all_episodes += 1
-        self.turns += event["turns"]
         if event["score"] is None and not self.fault:
             self.fault = printable(event["detail"])
             return f"the surroundings of {event['task']} failed: {self.fault}"
@@ -58,7 +60,6 @@ class Progress:
 
     def _on_played(self, event: Event) -> None:
         self.reward = event["mean"]
-        self.dropped += len(event["dropped"])
 
     def _on_step(self, event: Event) -> None:
         self.sigma = event["sigma"]
@@ -77,7 +78,7 @@ class Progress:
         """The state on one line."""
         reward = "–" if self.reward is None else f"{self.reward:.3f}"
         sigma = "–" if self.sigma is None else f"{self.sigma:.2g}"
-        dropped = f"dropped {self.dropped} tasks" if self.dropped else ""
+        dropped = f"dropped {self.tally.dropped} tasks" if self.tally.dropped else ""
         level = "all members scored alike: weights stay" if self.is_level else ""
         parts = [f"generation {self.generation}/{self.config.generations}", f"members' score {reward}", f"σ {sigma}"]
         return " · ".join([*parts, *filter(None, (level, dropped))])
@@ -95,7 +96,7 @@ class _Screen:
         seconds = time.monotonic() - self._started
         grid = Table.grid(padding=(0, 2))
         bar = ProgressBar(max(1, progress.of), progress.episodes, width=30)
-        rate = f"{progress.turns / seconds:.0f} turns/s" if seconds > 0 else "–"
+        rate = f"{progress.tally.spent['turns'] / seconds:.0f} turns/s" if seconds > 0 else "–"
         grid.add_row("episodes", f"{progress.episodes}/{progress.of}", bar, rate)
         grid.add_row("members' score", "–" if progress.reward is None else f"{progress.reward:.3f}")
         val = "  ".join(f"{generation}: {mean:.3f}" for generation, mean in progress.measured[-6:])
@@ -111,8 +112,8 @@ def following_tuning(config: TuneConfig) -> Iterator[Listener]:
     Raises:
         typer.Exit: With 130 after an interrupt or SIGTERM, once it has said how to go on.
     """
-    with resumable(), _shown(Progress(config)) as listener:
-        yield listener
+    with resumable() as whereabouts, _shown(Progress(config)) as listener:
+        yield whereabouts.told_by(listener)
 
 
 @contextmanager
@@ -142,7 +143,8 @@ def print_plan(config: TuneConfig, *, as_json: bool) -> None:
     """
     from coevo.tuning.preview import preview
 
-    plan = preview(config)
+    with prints_apart():
+        plan = preview(config)
     if as_json:
         typer.echo(json.dumps(plan))
         return

@@ -5,10 +5,12 @@ threads.
 """
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 from coevo.engines.llama_shape import SMALL_MODEL
 from coevo.engines.loading import inspect_folder
+from coevo.engines.placement import environment_of
 from coevo.engines.policy import WeightPolicy, check_rank, warn_of_idle_rule
 from coevo.engines.worker_engine import WorkerEngine
 from coevo.engines.worker_process import WorkerSpec
@@ -29,6 +31,7 @@ class TorchEngine(WorkerEngine):
         device: "auto" (a small model on the CPU; a large one on a GPU if there is one) or a torch device.
         policy: How weights are kept and moved; the default policy if None.
         rank: Rank of the low-rank members that will be asked for.
+        devices: The GPUs that its processes may see, as `coevo.engines.placement` names them; without any, all.
 
     Raises:
         ModelError: If the folder cannot be served. What only shows when weights are loaded, shows at the first call.
@@ -44,6 +47,7 @@ class TorchEngine(WorkerEngine):
         device: str = "auto",
         policy: WeightPolicy | None = None,
         rank: int = 0,
+        devices: Sequence[str] = (),
     ) -> None:
         kept, folder = policy or WeightPolicy(), inspect_folder(model)
         check_rank(rank, kept)
@@ -59,5 +63,11 @@ class TorchEngine(WorkerEngine):
             "policy": kept.model_dump(),
             "rank": rank,
         }
-        spec = WorkerSpec("coevo.engines.torch_worker", options, model.resolve(), is_single_threaded=is_small)
+        spec = WorkerSpec(
+            "coevo.engines.torch_worker",
+            options,
+            model.resolve(),
+            is_single_threaded=is_small,
+            environment=environment_of(devices),
+        )
         super().__init__(spec, workers if is_small else 1, rank)

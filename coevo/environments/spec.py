@@ -4,6 +4,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from coevo.answer_bounds import AnswerTokens, EpisodeTokens, Temperature, TopK, TopP
+
 SPLITS = ("train", "val")
 """What every environment has: tasks to learn from, and tasks that choose the best weights. Others are reported only."""
 
@@ -44,9 +46,9 @@ class EpisodeLimits(_Frozen):
 
     turns: int = Field(ge=1, le=10_000)
     """Most actions; the last one is still scored."""
-    turn_tokens: int = Field(ge=1, le=1_000_000)
+    turn_tokens: AnswerTokens
     """Longest answer of a turn; a longer one is cut off and passed to the environment as it is."""
-    total_tokens: int | None = Field(default=None, ge=1)
+    total_tokens: EpisodeTokens | None = None
     """Most tokens generated in an episode; it is truncated at the first turn that begins beyond it."""
     step_s: float = Field(default=60.0, gt=0)
     """Wall time of one call of `reset` or `step`; beyond it the surroundings have failed."""
@@ -57,9 +59,9 @@ class EpisodeLimits(_Frozen):
 class EpisodeSampling(_Frozen):
     """How answers are drawn unless the user says otherwise."""
 
-    temperature: float = Field(default=1.0, ge=0, allow_inf_nan=False)
-    top_p: float = Field(default=1.0, gt=0, le=1)
-    top_k: int = Field(default=0, ge=0)
+    temperature: Temperature = 1.0
+    top_p: TopP = 1.0
+    top_k: TopK = 0
     presence_penalty: float = Field(default=0.0, ge=-2, le=2)
     stop: tuple[Annotated[str, Field(min_length=1)], ...] = ()
 

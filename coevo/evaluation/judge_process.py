@@ -8,7 +8,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from coevo.candidate import Evaluation
 from coevo.content import ProblemFolder
@@ -19,12 +19,36 @@ from coevo.sandbox.wire import Channel, ChannelClosedError, pack_instances
 
 logger = logging.getLogger(__name__)
 
-_ATTEMPTS = 2
+ATTEMPTS = 2
+"""Judges that may die under one candidate; the last death is its verdict."""
 _STOP_S = 5.0
 
 
 class JudgeDiedError(Exception):
     """The judge ended without an answer; or, after `close`, there is none any more."""
+
+
+class JudgeLostError(Exception):
+    """A judge elsewhere is gone without an answer; another one may be asked, and this one be started anew."""
+
+
+class JudgeHandle(Protocol):
+    """A judge as the pool uses it: `start` and `evaluate` from one thread, the rest from any."""
+
+    def start(self) -> None:
+        """Start the judge and wait until its sandbox is warm; once more after it was lost."""
+
+    def evaluate(self, code: str, split: str, part: tuple[int, int] | None) -> Evaluation | int:
+        """The verdict on one candidate, or the number of instances if the split has to be asked for in parts."""
+
+    def terminate(self) -> None:
+        """End it at once and for good. Does not wait."""
+
+    def join(self) -> None:
+        """Wait until it has ended."""
+
+    def close(self) -> None:
+        """Terminate and wait; only once no thread is inside `evaluate` any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +124,7 @@ class JudgeProcess:
                 raise
             raise SandboxError(
                 f"expected a judge for {self._brief.problem.path} to start, but it died ({error}); "
-                "what it said is above; check the problem folder and this machine's memory"
+                "its standard error says more; check the problem folder and this machine's memory"
             ) from error
 
     def evaluate(self, code: str, split: str, part: tuple[int, int] | None) -> Evaluation | int:
@@ -113,18 +137,18 @@ class JudgeProcess:
             SandboxError: If no sandbox can be started any more.
             ContentError: If the problem fails to make the split's instances.
         """
-        for _ in range(_ATTEMPTS):
+        for _ in range(ATTEMPTS):
             try:
                 if self._channel is None:
                     self.start()
                 request = {"op": "evaluate", "split": split, "part": part}
-                return _read_reply(self._exchange(request, code.encode(errors="surrogatepass")))
+                return read_reply(self._exchange(request, code.encode(errors="surrogatepass")))
             except JudgeDiedError as error:
                 reason = str(error)
                 self._discard()
                 if self._is_closed:
                     raise
-        return Evaluation("crash", one_line(f"the judge died {_ATTEMPTS} times under this candidate: {reason}"))
+        return Evaluation("crash", one_line(f"the judge died {ATTEMPTS} times under this candidate: {reason}"))
 
     def terminate(self) -> None:
         """Ask the judge to end its sandbox and itself at once; for good. Does not wait."""
@@ -179,7 +203,8 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         process.wait()
 
 
-def _read_reply(reply: Mapping[str, Any]) -> Evaluation | int:
+def read_reply(reply: Mapping[str, Any]) -> Evaluation | int:
+    """What a judge answered: a verdict, or the number of instances of a split."""
     if "count" in reply:
         return int(reply["count"])
     fields = dict(reply["evaluation"])

@@ -3,9 +3,10 @@
 import logging
 import queue
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import CancelledError, Future
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from types import TracebackType
 from typing import Self
 
@@ -13,9 +14,16 @@ from coevo.candidate import Evaluation
 from coevo.content import ProblemFolder
 from coevo.errors import CoevoError, ConfigError
 from coevo.evaluation.fresh_seeds import parse_split
-from coevo.evaluation.judge_process import Brief, JudgeDiedError, JudgeProcess
+from coevo.evaluation.judge_process import (
+    ATTEMPTS,
+    Brief,
+    JudgeDiedError,
+    JudgeHandle,
+    JudgeLostError,
+    JudgeProcess,
+)
 from coevo.evaluation.limits import split_into_parts
-from coevo.evaluation.verdict import merge
+from coevo.evaluation.verdict import merge, one_line
 from coevo.interfaces import Instance
 from coevo.sandbox.launcher import find_bwrap
 
@@ -31,6 +39,7 @@ class _Job:
     docket: "_Docket"
     index: int = 0
     part: tuple[int, int] | None = None
+    deaths: int = 0
 
 
 class _Docket:
@@ -83,6 +92,7 @@ class EvaluationPool:
         unsafe: Run candidates without bubblewrap. Resource limits and the system call filter still hold, but
             candidates can read the user's files.
         extra_splits: Further splits by name, such as instances read from the user's files.
+        open_judge: Makes each judge in the place of a process here; the two before are its own matter then.
 
     Raises:
         SandboxError: If untrusted code cannot be contained on this machine.
@@ -97,6 +107,7 @@ class EvaluationPool:
         workers: int,
         unsafe: bool = False,
         extra_splits: Mapping[str, Sequence[Instance]] | None = None,
+        open_judge: Callable[[], JudgeHandle] | None = None,
     ):
         if workers < 1:
             raise ConfigError(f"expected at least one worker, got {workers}")
@@ -107,8 +118,12 @@ class EvaluationPool:
         self._dockets: dict[tuple[str, str], _Docket] = {}
         self._lock = threading.Lock()
         self._is_closed = False
-        brief = Brief(problem, None if unsafe else find_bwrap(), problem.kernel_cache(), extra)
-        self._judges = [JudgeProcess(brief) for _ in range(workers)]
+        if open_judge is None:
+            brief = Brief(problem, None if unsafe else find_bwrap(), problem.kernel_cache(), extra)
+            open_judge = partial(JudgeProcess, brief)
+        self._judges = [open_judge() for _ in range(workers)]
+        self._working = workers
+        self._failure: BaseException | None = None
         self._threads: list[threading.Thread] = []
         try:
             self._open()
@@ -153,6 +168,8 @@ class EvaluationPool:
             if docket is None:
                 docket = self._dockets[code, split] = _Docket(self._problem.sign())
                 self._jobs.put(_Job(code, split, docket))
+                if self._failure is not None:
+                    docket.fail(self._failure)
             return docket.future
 
     def evaluate(self, code: str, split: str = "search") -> Evaluation:
@@ -183,7 +200,7 @@ class EvaluationPool:
     ) -> None:
         self.close()
 
-    def _work(self, judge: JudgeProcess, ready: "Future[None]") -> None:
+    def _work(self, judge: JudgeHandle, ready: "Future[None]") -> None:
         """A judge's thread: start it, then hand it one job after the other."""
         try:
             judge.start()
@@ -192,12 +209,15 @@ class EvaluationPool:
             return
         ready.set_result(None)
         while (job := self._jobs.get()) is not None and not self._is_closed:
-            if not job.docket.is_moot(job.index):
-                self._handle(judge, job)
+            if not job.docket.is_moot(job.index) and not self._handle(judge, job):
+                return
 
-    def _handle(self, judge: JudgeProcess, job: _Job) -> None:
+    def _handle(self, judge: JudgeHandle, job: _Job) -> bool:
+        """Settle a job, or give it back; whether the judge can take another one."""
         try:
             answer = judge.evaluate(job.code, job.split, job.part)
+        except JudgeLostError as error:
+            return self._renew(judge, job, error)
         except JudgeDiedError:
             job.docket.fail(CancelledError("the evaluation pool was closed"))
         except CoevoError as error:
@@ -208,6 +228,34 @@ class EvaluationPool:
             job.docket.fail(error)
         else:
             self._file(job, answer)
+        return True
+
+    def _renew(self, judge: JudgeHandle, job: _Job, error: JudgeLostError) -> bool:
+        """Let any judge take the job of one that was lost, and start that one anew, or do without it."""
+        logger.warning("a judge was lost (%s); it is started anew", error)
+        if job.deaths + 1 < ATTEMPTS:
+            self._jobs.put(replace(job, deaths=job.deaths + 1))
+        else:
+            lost = f"{ATTEMPTS} judges were lost under this candidate: {error}"
+            job.docket.add(job.index, Evaluation("crash", one_line(lost)))
+        try:
+            judge.start()
+        except JudgeDiedError:
+            return False  # the pool is being closed, and fails what is left
+        except BaseException as error:
+            self._do_without(error)
+            return False
+        return True
+
+    def _do_without(self, error: BaseException) -> None:
+        """Go on with the other judges; without any, everything that waits hears why."""
+        with self._lock:
+            self._working -= 1
+            self._failure = None if self._working else error
+            waiting = list(self._dockets.values()) if self._failure else []
+        logger.warning("a judge is given up (%s)", error)
+        for docket in waiting:
+            docket.fail(error)
 
     def _file(self, job: _Job, answer: Evaluation | int) -> None:
         if isinstance(answer, Evaluation):

@@ -4,15 +4,17 @@ Every number of a result is computed from the recorded episodes.
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
 from coevo.content import explain
-from coevo.errors import RunError
+from coevo.engines.endpoint.spending import CapReachedError
+from coevo.errors import ConfigError, RunError
 from coevo.experiments.case_statistics import evaluated, over_runs
+from coevo.learning.paying import paid
 from coevo.records.event_log import Event, Listener, read_events
 from coevo.records.run_directory import RunDirectory
 from coevo.tuning.episodes import Episode, past_episodes
@@ -60,15 +62,30 @@ def run_eval(config: EvalConfig, *, runs_dir: Path, listeners: tuple[Listener, .
     return _run(config, create, listeners)
 
 
-def resume_eval(run: Path, *, listeners: tuple[Listener, ...] = ()) -> EvalResult:
-    """Go on with an evaluation that was interrupted or killed; the result of a finished one is returned as it is.
+def resume_eval(
+    run: Path, *, allowance: Mapping[str, float] | None = None, listeners: tuple[Listener, ...] = ()
+) -> EvalResult:
+    """Go on with an evaluation that was interrupted, killed or at a cap; the result of a finished one is returned.
+
+    Args:
+        run: Its directory.
+        allowance: Fields of the allowance that are to be others from now on, such as a higher cap; they are kept in
+            the run's configuration.
+        listeners: Called with every event, recorded ones included.
 
     Raises:
         RunError: If `run` is not that of one, is in use, or no longer reproduces its own past.
+        ConfigError: If the allowance does not suit the run.
     """
     config, found = eval_config_of(run), load_eval(run)
     if found is not None and found.status == "done":
         return found
+    values = config.model_dump()
+    values["allowance"] |= allowance or {}
+    try:
+        config = EvalConfig.model_validate(values)
+    except ValidationError as error:
+        raise ConfigError(explain(error)) from error
     return _run(config, lambda: RunDirectory(run), listeners)
 
 
@@ -88,12 +105,17 @@ def load_eval(run: Path) -> EvalResult | None:
 def _run(config: EvalConfig, open_directory: Callable[[], RunDirectory], listeners: tuple[Listener, ...]) -> EvalResult:
     started = time.monotonic()
     with evaluation(config, open_directory, listeners) as (ground, play):
+        if eval_config_of(ground.directory.path).allowance != config.allowance:  # the log is open: nobody else writes
+            ground.directory.save_config(config.model_dump(mode="json"))
+        status = "done"
         try:
             play()
+        except CapReachedError as reached:
+            status = reached.cap
         except KeyboardInterrupt:
             _save(ground.directory, config, started, "interrupted")
             raise KeyboardInterrupt(str(ground.directory.path)) from None
-        return _save(ground.directory, config, started, "done")
+        return _save(ground.directory, config, started, status)
 
 
 def _save(directory: RunDirectory, config: EvalConfig, started: float, status: str) -> EvalResult:
@@ -110,6 +132,7 @@ def _save(directory: RunDirectory, config: EvalConfig, started: float, status: s
             "episodes": len(episodes),
             "turns": sum(episode.turns for episode in episodes),
             "tokens": sum(episode.tokens + episode.lost for episode in episodes),
+            "paid": {role: each.model_dump() for role, each in paid(events, config.allowance).items()},
             "wall_s": round(time.monotonic() - started, 3),
             "run": str(directory.path),
         }

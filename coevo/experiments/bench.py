@@ -131,7 +131,7 @@ def _raised_row(out: Path, folder: CellFolder) -> Row | None:
         return None
     raised = CellFolder(out, cell.raised(completions))
     row = raised.row()
-    if row.state in ("done", "unfinished") and raised.is_stale():
+    if row.state in ("done", "capped", "unfinished") and raised.is_stale():
         return raised.without_numbers(
             "stale", f"its run is not of budget {raised.cell.config.budget}, which makes totals equal now; run it again"
         )

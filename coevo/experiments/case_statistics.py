@@ -5,15 +5,15 @@ trained under different seeds, those of their mean are over runs.
 """
 
 import math
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Sequence
 
 import numpy as np
 
 from coevo.experiments.statistics import bootstrap_interval
 from coevo.tuning.episodes import Episode
 from coevo.tuning.eval_result import Estimate, Evaluated, OverRuns
-from coevo.tuning.scores import pass_at
+from coevo.tuning.scores import Cases
 
 
 def estimate(values: Sequence[float]) -> Estimate | None:
@@ -35,17 +35,14 @@ def evaluated(episodes: Sequence[Episode], *, at_best: float) -> Evaluated:
         episodes: Of all its tasks; several of a task are repeats.
         at_best: The score that counts as passed.
     """
-    cases: defaultdict[str, list[Episode]] = defaultdict(list)
-    for episode in episodes:
-        if episode.score is not None:
-            cases[episode.task].append(episode)
-    counted = sum(map(len, cases.values()))
+    cases = Cases(episodes)
+    counted = len(cases.counted)
     return Evaluated(
-        mean=estimate(_means(cases.values(), lambda episode: episode.score or 0.0)),
-        passed=_passed(list(cases.values()), at_best),
-        turns=estimate(_means(cases.values(), lambda episode: episode.turns)),
-        tokens=estimate(_means(cases.values(), lambda episode: episode.tokens)),
-        cases=len(cases),
+        mean=estimate(list(cases.scores.values())),
+        passed={str(j): _sure(found) for j, found in cases.passed(at_best).items()},
+        turns=estimate(cases.means(lambda episode: episode.turns)),
+        tokens=estimate(cases.means(lambda episode: episode.tokens)),
+        cases=len(cases.scores),
         episodes=counted,
         faults=len(episodes) - counted,
         ended=dict(sorted(Counter(episode.ended for episode in episodes).items())),
@@ -79,14 +76,3 @@ def _sure(values: Sequence[float]) -> Estimate:
     if found is None:
         raise ValueError("expected one value or more, got none")
     return found
-
-
-def _means(cases: Iterable[Sequence[Episode]], value: Callable[[Episode], float]) -> list[float]:
-    return [math.fsum(map(value, own)) / len(own) for own in cases]
-
-
-def _passed(cases: Sequence[Sequence[Episode]], at_best: float) -> dict[str, Estimate]:
-    """Pass@j up to the fewest episodes that a case has; each with the interval over cases of its unbiased estimates."""
-    most = min(map(len, cases), default=0)
-    counts = [(len(own), sum((e.score or 0.0) >= at_best for e in own)) for own in cases]
-    return {str(j): _sure([pass_at(n, c, j) for n, c in counts]) for j in range(1, most + 1)}

@@ -15,9 +15,15 @@ from coevo.experiments.cells import Cell
 from coevo.experiments.flattening import dotted
 from coevo.experiments.rows import Row, State, numbers_of
 from coevo.experiments.run_summary import summarise
+from coevo.learning.paying import CAP_STATUSES
 from coevo.records.files import write_json
 from coevo.searching.api import FINAL, config_of, load_run
 from coevo.searching.config import SearchConfig
+
+_ALLOWANCE = "allowance."
+"""Begins the names of fields that change no number of a run, but whether it comes to its end."""
+
+CAPPED = "it reached its cap before the end of its plan; raise the cap in the grid, and the same command goes on"
 
 
 class CellFolder:
@@ -76,7 +82,14 @@ class CellFolder:
         if run is None:
             return "missing"
         result = load_run(run).result
+        if result is not None and result.status in CAP_STATUSES:
+            return "capped"
         return "done" if result is not None and result.status in FINAL else "unfinished"
+
+    def raises_cap(self) -> bool:
+        """Whether the run that counts ended at a cap, and the grid has another allowance now: then it goes on."""
+        run = self.run()
+        return run is not None and self.state() == "capped" and config_of(run).allowance != self.cell.config.allowance
 
     def is_stale(self) -> bool:
         """Whether the run that counts has another budget than the cell."""
@@ -84,7 +97,7 @@ class CellFolder:
         return run is not None and config_of(run).budget != self.cell.config.budget
 
     def check_config(self, expected: SearchConfig) -> None:
-        """Refuse a run that is not the search the grid asks for now.
+        """Refuse a run that is not the search the grid asks for now; what servers may be paid may be other.
 
         Raises:
             RunError: Naming the first field that differs.
@@ -94,7 +107,7 @@ class CellFolder:
             return
         mine, theirs = flat(expected), flat(config_of(run))
         for name, value in mine.items():
-            if theirs.get(name) != value:
+            if theirs.get(name) != value and not name.startswith(_ALLOWANCE):
                 raise RunError(
                     f"expected the run of cell {self.cell.name} to have {name} = {value!r}, as the grid says, got "
                     f"{theirs.get(name)!r}; in {run}; take another --out, or redo it with --rerun '{self.cell.name}'"
@@ -107,7 +120,7 @@ class CellFolder:
             RunError: If its run cannot be read, or its result is not what its events say.
         """
         state, run = self.state(), self.run()
-        row = self.without_numbers(state, self.failure())
+        row = self.without_numbers(state, CAPPED if state == "capped" else self.failure())
         return row if state != "done" or run is None else replace(row, **numbers_of(summarise(run)))
 
     def without_numbers(self, state: State, detail: str = "") -> Row:
@@ -134,7 +147,8 @@ def skill_completions(out: Path, cell: Cell) -> int:
     other = donor_of(out, cell)
     run = other.run()
     if run is None or other.state() != "done" or (result := load_run(run).result) is None:
-        raise RunError(f"expected the cell {cell.measured_by} to be done first, it is {other.state()}; run it")
+        how = "raise its cap" if other.state() == "capped" else "run it"
+        raise RunError(f"expected the cell {cell.measured_by} to be done first, it is {other.state()}; {how}")
     return result.budget.skill
 
 

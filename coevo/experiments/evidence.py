@@ -10,9 +10,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from coevo.engines.endpoint.spending import SENT, SPENT
 from coevo.errors import RunError
 from coevo.evaluation.fresh_seeds import parse_split
 from coevo.experiments.flattening import dotted
+from coevo.learning.paying import paid
 from coevo.records.event_log import Event
 from coevo.searching.closing import Tally
 from coevo.searching.config import SearchConfig
@@ -31,6 +33,7 @@ class Evidence:
         verdicts: The verdict on each candidate or baseline, by identity and split.
         textbook: Mean objective of textbook algorithms by name and split.
         finished: The last event of a run that came to its end.
+        payments: Notes of what servers were sent and paid.
     """
 
     tally: Tally
@@ -38,6 +41,7 @@ class Evidence:
     verdicts: dict[tuple[str, str], Event] = field(default_factory=dict)
     textbook: dict[str, Any] = field(default_factory=dict)
     finished: Event | None = None
+    payments: list[Event] = field(default_factory=list)
 
     def take(self, event: Event) -> None:
         """Add one event."""
@@ -50,6 +54,8 @@ class Evidence:
             self.textbook[event["name"]] = event["objectives"]
         elif event["kind"] == "finished":
             self.finished = event
+        elif event["kind"] in (SENT, SPENT):
+            self.payments.append(event)
 
     def check(self, file: Path, result: SearchResult, config: SearchConfig) -> None:
         """Refuse a result that the events do not support; that of an interrupted run is passed over.
@@ -86,6 +92,7 @@ class Evidence:
                 "budget": {**meters, "planned": config.budget},
                 "fingerprint": tally.fingerprint,
                 "failures": tally.frequent_failures() if tally.best is None else (),
+                "paid": paid(self.payments, config.allowance),
                 "wall_s": result.wall_s,
                 "run": result.run,
             }

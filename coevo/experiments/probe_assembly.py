@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from coevo.content import ProblemFolder, find_problem
 from coevo.es.strategy import EvolutionStrategy
 from coevo.evaluation import EvaluationPool
+from coevo.evaluation.opening import open_pool
 from coevo.evolution.operators import load_operators
 from coevo.evolution.renderers import renderer_named
 from coevo.experiments.probe import Probe
@@ -28,7 +29,7 @@ from coevo.searching.models import start_model
 
 def own_pool(config: ProbeConfig, problem: ProblemFolder) -> AbstractContextManager[EvaluationPool]:
     """An evaluation pool for one probe."""
-    return EvaluationPool(problem, workers=config.workers, unsafe=config.unsafe_no_sandbox)
+    return open_pool(problem, workers=config.workers, unsafe=config.unsafe_no_sandbox, ray=config.ray)
 
 
 @dataclass(frozen=True, slots=True)

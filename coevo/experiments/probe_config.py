@@ -5,6 +5,8 @@ from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from coevo.answer_bounds import AnswerTokens, Temperature, TopP
+from coevo.cluster.address import ClusterAddress
 from coevo.content import explain
 from coevo.engines.endpoint.address import is_address
 from coevo.engines.policy import FROZEN, WeightPolicy
@@ -43,10 +45,13 @@ class ProbeConfig(BaseModel):
     engine: Literal["auto", "torch", "vllm", "scripted"] = "auto"
     """What completes text; "auto" is torch."""
     engines: int = Field(default=1, ge=1, le=1024)
-    """Engines on this machine that share the work; each applies every update itself, and all must agree."""
+    """Engines that share the work; each applies every update itself, and all must agree."""
     heal: bool = False
     """Whether an engine that disagrees with the others is opened anew and replays the updates, instead of ending the
     run."""
+    ray: ClusterAddress | None = None
+    """Address of the Ray cluster on whose nodes engines and judges run: auto, HOST:PORT or ray://HOST:PORT; none for
+    this machine alone. It says nothing about results."""
     es: Literal["dense", "low-rank"] = "dense"
     """Kind of the noise; members of low rank answer in one batch."""
     evolution_strategy: ESSettings
@@ -77,11 +82,11 @@ class ProbeConfig(BaseModel):
     """Completions of one measurement of one set of parents."""
     every: int | None = Field(default=None, ge=1)
     """Measure the unperturbed model after this many steps too, again and again; None measures before and after."""
-    temperature: float = Field(default=1.0, ge=0, allow_inf_nan=False)
+    temperature: Temperature = 1.0
     """Sampling temperature; 0 is greedy."""
-    top_p: float = Field(default=0.98, gt=0, le=1)
+    top_p: TopP = 0.98
     """Nucleus of the sampling distribution."""
-    max_tokens: int = Field(default=768, ge=1)
+    max_tokens: AnswerTokens = 768
     """Longest completion; a longer one is cut off and counts as invalid."""
     seed: int = Field(default=0, ge=0, lt=2**63)
     """Seed of everything random: parents, prompts, sampling, noise."""

@@ -8,6 +8,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from coevo import __version__
+from coevo.cluster.address import moved
 from coevo.content import explain
 from coevo.errors import RunError
 from coevo.evolution.population import Scored
@@ -46,8 +47,16 @@ def run_probe(
     return _run(config, create, listeners, tools)
 
 
-def resume_probe(run: Path, *, listeners: tuple[Listener, ...] = (), tools: Tools = OWN_TOOLS) -> ProbeResult:
+def resume_probe(
+    run: Path, *, ray: str | None = None, listeners: tuple[Listener, ...] = (), tools: Tools = OWN_TOOLS
+) -> ProbeResult:
     """Go on with a probe that was interrupted or killed; the result of a finished one is returned as it is.
+
+    Args:
+        run: Its directory.
+        ray: Another Ray cluster for the rest of the probe, or "none" for this machine.
+        listeners: Called with every event, recorded ones included.
+        tools: Where the parts come from.
 
     Raises:
         RunError: If `run` is not the run directory of a probe, is in use, or no longer reproduces its own past.
@@ -56,7 +65,7 @@ def resume_probe(run: Path, *, listeners: tuple[Listener, ...] = (), tools: Tool
     found = load_probe(run)
     if found is not None and found.status == "done":
         return found
-    return _run(config, lambda: RunDirectory(run), listeners, tools)
+    return _run(moved(config, ray), lambda: RunDirectory(run), listeners, tools)
 
 
 def load_probe(run: Path) -> ProbeResult | None:

@@ -16,9 +16,10 @@ from coevo.experiments.run_summary import RunSummary
 Key = tuple[str, int, str, int]
 """Problem, budget, arm and seed of a cell."""
 
-State = Literal["done", "failed", "unfinished", "missing", "stale"]
-"""A cell's run has ended; its last attempt failed; it was interrupted; it has not been started; or, of a cell raised to
-equal totals, its run has ended at another budget than the one it is to match now."""
+State = Literal["done", "capped", "failed", "unfinished", "missing", "stale"]
+"""A cell's run has ended; it has ended at a cap on what servers cost, before its plan did, and is not compared; its
+last attempt failed; it was interrupted; it has not been started; or, of a cell raised to equal totals, its run has
+ended at another budget than the one it is to match now."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import IO, Any
 
 from coevo.errors import RunError
-from coevo.experiments.cell_folder import CellFolder, skill_completions
+from coevo.experiments.cell_folder import CAPPED, CellFolder, skill_completions
 from coevo.experiments.cells import Cell
+from coevo.learning.paying import CAP_STATUSES
 
 STOP_S = 60.0
 """How long an interrupted cell may take to close its run before it is killed."""
@@ -21,7 +22,7 @@ STOP_S = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """News of one cell. `state` is "running" with completions asked so far, "done", "failed" or "kept"."""
+    """News of one cell. `state` is "running" with completions asked so far, "done", "capped", "failed" or "kept"."""
 
     cell: Cell
     state: str
@@ -102,8 +103,8 @@ class CellRunner:
                 anew = anew or folder.is_stale()
             if not anew:
                 folder.check_config(folder.cell.config)
-                if folder.state() == "done":
-                    self._report(Progress(cell, "kept"))
+                if (state := folder.state()) == "done" or (state == "capped" and not folder.raises_cap()):
+                    self._report(Progress(cell, "kept", detail=CAPPED if state == "capped" else ""))
                     return
             self._running[cell.name] = self._start(folder, None if anew else folder.run())
         except (RunError, OSError) as error:
@@ -115,7 +116,8 @@ class CellRunner:
         folder.path.mkdir(parents=True, exist_ok=True)
         folder.clear()
         config = folder.cell.config.model_dump(mode="json")
-        task = {"run": str(run)} if run else {"config": config, "runs_dir": str(folder.path)}
+        again = {"run": str(run), "allowance": config["allowance"]}
+        task = again if run else {"config": config, "runs_dir": str(folder.path)}
         log = folder.log.open("wb")
         process = subprocess.Popen(
             [sys.executable, "-m", "coevo.experiments.worker"],
@@ -153,7 +155,9 @@ class CellRunner:
         cell, said = running.folder.cell, running.said
         if code == 0 and "status" in said:
             status = said["status"]
-            self._report(Progress(cell, "done", said.get("asked", 0), "" if status == "done" else status))
+            is_capped = status in CAP_STATUSES
+            detail = CAPPED if is_capped else "" if status == "done" else status
+            self._report(Progress(cell, "capped" if is_capped else "done", said.get("asked", 0), detail))
             return
         error = said.get("error") or f"the process ended with {code}: {_last_line(running.folder.log)}"
         running.folder.fail(error)

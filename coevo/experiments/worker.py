@@ -40,7 +40,7 @@ def serve(task: dict[str, Any], say: Say) -> int:
     """Run the search of a task, new or resumed.
 
     Args:
-        task: `config` and `runs_dir` of a new search, or the `run` to go on with.
+        task: `config` and `runs_dir` of a new search, or the `run` to go on with and its `allowance` from now on.
         say: Called with progress and the outcome.
     """
     from coevo.searching.api import resume_search, run_search
@@ -55,7 +55,7 @@ def serve(task: dict[str, Any], say: Say) -> int:
 
     try:
         if task.get("run"):
-            result = resume_search(Path(task["run"]), listeners=(listen,))
+            result = resume_search(Path(task["run"]), allowance=task["allowance"], listeners=(listen,))
         else:
             result = run_search(make_config(task["config"]), runs_dir=Path(task["runs_dir"]), listeners=(listen,))
     except KeyboardInterrupt:

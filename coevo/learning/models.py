@@ -1,7 +1,8 @@
 """A model made ready to be asked and moved: which engine serves it, how prompts for it are written."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -9,10 +10,12 @@ from coevo.engines.endpoint.address import is_address, parse_address
 from coevo.engines.guiding import load_guide
 from coevo.engines.llama_shape import SMALL_MODEL
 from coevo.engines.loading import ModelFolder, Renderer, inspect_folder, read_model_card, resolve_model
+from coevo.engines.placement import share_devices, visible_devices
 from coevo.engines.policy import FROZEN, WeightPolicy
 from coevo.engines.storage import exact_storage
 from coevo.errors import ConfigError
 from coevo.interfaces import Engine, Storage
+from coevo.learning.suiting import check_suits
 
 EngineName = Literal["auto", "torch", "vllm", "endpoint", "scripted"]
 
@@ -32,6 +35,7 @@ class ModelChoice:
         workers: Processes for a small model, of all engines together.
         engines: Engines that share the work; for more than one, see `coevo.engines.fleet`.
         heals: Whether an engine that disagrees with the others is opened anew instead of ending the run.
+        ray: Address of the Ray cluster on whose nodes they run, or None for this machine.
     """
 
     model: str
@@ -44,6 +48,7 @@ class ModelChoice:
     workers: int = 1
     engines: int = 1
     heals: bool = False
+    ray: str | None = None
 
     @property
     def is_endpoint(self) -> bool:
@@ -79,7 +84,8 @@ def open_model(choice: ModelChoice) -> OpenModel:
     if choice.engine == "scripted":
         from coevo.engines.scripted import ScriptedEngine
 
-        return OpenModel(_fleet(choice, lambda: ScriptedEngine.from_file(Path(choice.model))), renderer)
+        openers = [partial(ScriptedEngine.from_file, Path(choice.model))] * choice.engines
+        return OpenModel(_fleet(choice, openers), renderer)
     if choice.is_endpoint:
         if choice.engines > 1:
             raise ConfigError(f"a server spreads its requests itself: expected 1 engine, got {choice.engines}")
@@ -91,8 +97,10 @@ def open_model(choice: ModelChoice) -> OpenModel:
     guide = load_guide(choice.weights, folder) if choice.moves else None
     each = replace(choice, workers=max(1, choice.workers // choice.engines))
     # A large model, and one that vLLM serves, has one process for each engine, whatever the number of workers.
-    slots = each.workers if choice.engine != "vllm" and folder.num_parameters < SMALL_MODEL else 1
-    engine = _fleet(choice, lambda: _holding_weights(each, folder), slots)
+    is_small = choice.engine != "vllm" and folder.num_parameters < SMALL_MODEL
+    shares = ((),) * choice.engines if is_small or choice.ray else _shares(choice)
+    engines = [partial(_holding_weights, each, folder, devices) for devices in shares]
+    engine = _fleet(choice, engines, each.workers if is_small else 1)
     return OpenModel(engine, renderer, storage, guide.identity if guide else 0)
 
 
@@ -101,7 +109,9 @@ def renderer_of_model(choice: ModelChoice) -> Renderer:
 
     Raises:
         ModelError: If there is no such model.
+        ConfigError: If the engine serves no model of that kind.
     """
+    check_suits(choice.engine, choice.model)
     if choice.engine == "scripted":
         return "plain"
     if choice.is_endpoint:
@@ -110,24 +120,38 @@ def renderer_of_model(choice: ModelChoice) -> Renderer:
     return read_model_card(resolve_model(choice.model)).renderer
 
 
-def _fleet(choice: ModelChoice, open_engine: Callable[[], Engine], slots: int = 1) -> Engine:
-    """One engine, or as many as the choice says, as one."""
+def _shares(choice: ModelChoice) -> tuple[tuple[str, ...], ...]:
+    """The GPUs of each engine; none named where one engine has them all, or there are none."""
+    if choice.engines == choice.tensor_parallel == 1:
+        return ((),)
+    shares = share_devices(visible_devices(), choice.engines, choice.tensor_parallel)
+    return shares if choice.engines > 1 else ((),)
+
+
+def _fleet(choice: ModelChoice, openers: Sequence[Callable[[], Engine]], slots: int = 1) -> Engine:
+    """One engine, or as many as the choice says, as one; on a cluster always a fleet, which can replace an engine."""
+    if choice.ray is not None:
+        from coevo.learning.remote import open_remote_fleet
+
+        return open_remote_fleet(choice, slots)
     if choice.engines == 1:
-        return open_engine()
+        return openers[0]()
     from coevo.engines.fleet.engine import FleetEngine
 
-    return FleetEngine([open_engine] * choice.engines, slots=slots, heals=choice.heals)
+    return FleetEngine(openers, slots=slots, heals=choice.heals)
 
 
-def _holding_weights(choice: ModelChoice, folder: ModelFolder) -> Engine:
+def _holding_weights(choice: ModelChoice, folder: ModelFolder, devices: tuple[str, ...] = ()) -> Engine:
     chat = folder.card.renderer == "chat"
     policy = choice.weights if choice.moves else choice.weights.model_copy(update={"scope": FROZEN})
     if choice.engine == "vllm":
         from coevo.engines.vllm.config import VllmOptions
         from coevo.engines.vllm.engine import VllmEngine
 
-        options = VllmOptions(tensor_parallel=choice.tensor_parallel, rank=choice.rank, members=choice.members)
+        options = VllmOptions(
+            tensor_parallel=choice.tensor_parallel, rank=choice.rank, members=choice.members, devices=devices
+        )
         return VllmEngine(folder.path, chat=chat, options=options, policy=policy)
     from coevo.engines.torch_engine import TorchEngine
 
-    return TorchEngine(folder.path, workers=choice.workers, chat=chat, policy=policy, rank=choice.rank)
+    return TorchEngine(folder.path, workers=choice.workers, chat=chat, policy=policy, rank=choice.rank, devices=devices)

@@ -5,6 +5,7 @@ trackers.json
 """
 
 import json
+import logging
 import tomllib
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
@@ -17,6 +18,10 @@ from coevo.records.event_log import EventLog, Listener
 from coevo.records.files import write_json, write_text
 
 SCHEMA_VERSION = 1
+
+_FOLDERS = ("candidates", "es")
+
+_log = logging.getLogger(__name__)
 
 
 class RunDirectory:
@@ -38,8 +43,8 @@ class RunDirectory:
             path = _first_free(runs_dir, f"{name}-{stamp}")
         except OSError as error:
             raise RunError(f"expected a directory to write runs to at {runs_dir}, got: {error.strerror}") from error
-        (path / "candidates").mkdir()
-        (path / "es").mkdir()
+        for folder in _FOLDERS:
+            (path / folder).mkdir()
         run = cls(path)
         run.save_config(config)
         return run
@@ -84,7 +89,14 @@ class RunDirectory:
         write_text(self.path / "config.toml", to_toml({"schema_version": SCHEMA_VERSION, **config}))
 
     def open_log(self, now: Callable[[], float], listeners: tuple[Listener, ...] = ()) -> EventLog:
-        """The event log, locked for this process."""
+        """The event log, locked for this process.
+
+        Folders that somebody has deleted are made again: a run that goes on repeats its past, and writes them anew.
+        """
+        for name in _FOLDERS:
+            if not (folder := self.path / name).exists():
+                _log.warning("%s is gone; what was in it is written anew as the run repeats its past", folder)
+                folder.mkdir()
         return EventLog(self.events, now=now, listeners=listeners)
 
     @property
@@ -145,6 +157,8 @@ class RunDirectory:
     def result(self) -> dict[str, Any] | None:
         """The result without its schema version, or None while there is none.
 
+        What it says of the run's own place is where the run lies now: directories are moved.
+
         Raises:
             RunError: If the file is not a JSON object, or another version wrote it.
         """
@@ -159,7 +173,7 @@ class RunDirectory:
             raise RunError(
                 f"{file}: expected schema_version {SCHEMA_VERSION}, got {version}; use the coevo that wrote it"
             )
-        return values
+        return {**values, "run": str(self.path)} if "run" in values else values
 
 
 def _first_free(runs_dir: Path, name: str) -> Path:

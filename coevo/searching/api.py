@@ -1,4 +1,4 @@
-"""Start a search, or go on with one: the functions behind the commands and the Python API."""
+"""Start a search, or go on with one: the functions behind the commands and `coevo.api`."""
 
 import hashlib
 import time
@@ -13,6 +13,7 @@ from pydantic import ValidationError
 import coevo.problemkit
 from coevo import __version__
 from coevo.candidate import Candidate
+from coevo.cluster.address import moved
 from coevo.content import ProblemFolder, explain
 from coevo.errors import ConfigError, RunError
 from coevo.learning.paying import CAP_STATUSES
@@ -28,35 +29,6 @@ from coevo.searching.loop import Outcome, Search, evolve
 from coevo.searching.result import SearchResult
 
 FINAL = frozenset({"done", "target", "patience", "time", "no-valid-candidate"})
-
-
-def search(
-    problem: str = "tsp",
-    *,
-    budget: int | None = None,
-    recipe: str | None = None,
-    runs_dir: str | Path = "runs",
-    **options: Any,
-) -> SearchResult:
-    """Search for a better heuristic: `coevo search` as a function.
-
-    Args:
-        problem: Name of a problem, or path of its folder.
-        budget: Operator completions in all; 200 unless a recipe says otherwise.
-        recipe: Name of published settings.
-        runs_dir: Where the run directory is made.
-        options: Any other field of `SearchConfig`, e.g. `seed=1`, `es="off"`, `evolution_strategy={"sigma": 0.01}`.
-
-    Returns:
-        The result, as in the run's `result.json`.
-
-    Raises:
-        CoevoError: If an input cannot be used; nothing has been written then.
-    """
-    values = {"problem": problem, **options}
-    if budget is not None or recipe is None:
-        values["budget"] = 200 if budget is None else budget
-    return run_search(make_config(values, recipe), runs_dir=Path(runs_dir))
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +95,11 @@ def run_search(config: SearchConfig, *, runs_dir: Path, listeners: tuple[Listene
 
 
 def resume_search(
-    run: Path, *, allowance: Mapping[str, float] | None = None, listeners: tuple[Listener, ...] = ()
+    run: Path,
+    *,
+    allowance: Mapping[str, float] | None = None,
+    ray: str | None = None,
+    listeners: tuple[Listener, ...] = (),
 ) -> SearchResult:
     """Go on with a run that was interrupted, killed or at a cap; the result of a finished run is returned as it is.
 
@@ -131,18 +107,19 @@ def resume_search(
         run: Its directory.
         allowance: Fields of the allowance that are to be others from now on, such as a higher cap; they are kept in
             the run's configuration.
+        ray: Another Ray cluster for the rest of the run, or "none" for this machine.
         listeners: Called with every event, recorded ones included.
 
     Raises:
         RunError: If `run` is not a run directory, is in use, or no longer reproduces its own past.
-        ConfigError: If the allowance does not suit the run.
+        ConfigError: If the allowance does not suit the run, or the cluster cannot be joined.
     """
     loaded = load_run(run)
     if loaded.result is not None and loaded.result.status in FINAL:
         return loaded.result
     values = loaded.config.model_dump()
     values["allowance"] = {**values["allowance"], **(allowance or {})}
-    config = make_config(values)
+    config = moved(make_config(values), ray)
     return _run(config, lambda: RunDirectory(loaded.path), listeners)
 
 

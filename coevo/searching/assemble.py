@@ -10,6 +10,7 @@ from coevo.content import ProblemFolder, find_problem
 from coevo.errors import ConfigError, ContentError
 from coevo.es.strategy import EvolutionStrategy
 from coevo.evaluation import EvaluationPool
+from coevo.evaluation.opening import open_pool
 from coevo.evolution.operators import Operator, evolving
 from coevo.evolution.renderers import RendererName, renderer_named, unreadable
 from coevo.learning.asking import Asker
@@ -52,7 +53,9 @@ def assembled(
         model = start_model(config, problem)
         stack.callback(model.engine.close)
         mentor = start_mentor(config, problem, model, stack)
-        pool = stack.enter_context(EvaluationPool(problem, workers=config.workers, unsafe=config.unsafe_no_sandbox))
+        pool = stack.enter_context(
+            open_pool(problem, workers=config.workers, unsafe=config.unsafe_no_sandbox, ray=config.ray)
+        )
         model.engine.fingerprint()  # a model that cannot be served shows now
         EvolutionStrategy(config.evolution_strategy, 0, basis=model.basis)  # and so do settings that do not suit it
         check_baselines(problem, pool)

@@ -1,18 +1,21 @@
 """Everything that decides a search, resolved: what `config.toml` in a run directory holds."""
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from coevo.answer_bounds import AnswerTokens, Temperature, TopP
+from coevo.cluster.address import ClusterAddress
 from coevo.content import explain
 from coevo.engines.endpoint.address import is_address
 from coevo.engines.endpoint.spending import Allowance
 from coevo.engines.policy import FROZEN, GUIDED, WeightPolicy
 from coevo.errors import ConfigError
 from coevo.es.settings import ESSettings
+from coevo.learning.layers import layered
 from coevo.searching.recipes import RECIPES
 from coevo.skills.settings import SkillSettings
 
@@ -39,13 +42,16 @@ class SearchConfig(BaseModel):
     a script of the scripted engine."""
     engine: Literal["auto", "torch", "vllm", "endpoint", "scripted"] = "auto"
     """What completes text; "auto" is endpoint for an http(s) address and torch otherwise."""
-    tensor_parallel: int = Field(default=1, ge=1)
+    tensor_parallel: int = Field(default=1, ge=1, le=1024)
     """Devices (on the CPU: processes) over which vLLM shards the model; never changes the weights' bits."""
     engines: int = Field(default=1, ge=1, le=1024)
-    """Engines on this machine that share the work; each applies every update itself, and all must agree."""
+    """Engines that share the work; each applies every update itself, and all must agree."""
     heal: bool = False
     """Whether an engine that disagrees with the others is opened anew and replays the updates, instead of ending the
     run."""
+    ray: ClusterAddress | None = None
+    """Address of the Ray cluster on whose nodes engines and judges run: auto, HOST:PORT or ray://HOST:PORT; none for
+    this machine alone. It says nothing about results."""
     es: Literal["dense", "low-rank", "off"] = "dense"
     """Whether evolution strategies perturb and update weights at the operators that evolve the model, and with which
     noise; members of low rank answer in one batch."""
@@ -75,15 +81,15 @@ class SearchConfig(BaseModel):
     """Whether the members of a step share their sampling seeds (common random numbers), or each child has its own."""
     charge_first: bool = True
     """Whether the first population counts towards the budget; published recipes charge it on top."""
-    population: int = Field(default=10, ge=2)
+    population: int = Field(default=10, ge=2, le=100_000)
     """Candidates kept, and completions asked for the first population."""
-    batch: int = Field(default=10, ge=1)
+    batch: int = Field(default=10, ge=1, le=100_000)
     """Completions of e1 and of e2 in a generation."""
-    temperature: float = Field(default=1.0, ge=0, allow_inf_nan=False)
+    temperature: Temperature = 1.0
     """Sampling temperature; 0 is greedy."""
-    top_p: float = Field(default=0.98, gt=0, le=1)
+    top_p: TopP = 0.98
     """Nucleus of the sampling distribution."""
-    max_tokens: int = Field(default=768, ge=1)
+    max_tokens: AnswerTokens = 768
     """Longest completion; a longer one is cut off and counts as invalid."""
     target: float | None = Field(default=None, allow_inf_nan=False)
     """Stop after a generation whose best objective on the search split is at least this good."""
@@ -167,7 +173,10 @@ class SearchConfig(BaseModel):
     def _is_served(self) -> "SearchConfig":
         serves = "endpoint" if is_address(self.model) else self.engine
         if self.engine not in ("auto", serves):
-            raise ValueError(f"the address of a server goes with engine endpoint, got engine {self.engine}; drop it")
+            raise ValueError(
+                f"the address of a server goes with engine endpoint, got engine {self.engine}; drop --engine, or name "
+                "what that engine serves as --model"
+            )
         if serves == "endpoint" and self.es != "off":
             raise ValueError(f"the weights behind an endpoint cannot move, got es {self.es}; take es off")
         if self.tensor_parallel > 1 and self.engine != "vllm":
@@ -217,24 +226,11 @@ def make_config(values: dict[str, Any], recipe: str | None = None) -> SearchConf
         raise ConfigError(f"expected a recipe among {', '.join(RECIPES)}, got {recipe!r}")
     chosen = RECIPES[recipe] if recipe else {}
     layers = (_defaults_for({**chosen, **values}), chosen, values)
-    tables = {name: _layered(name, layers) for name in TABLES}
+    tables = {name: layered(name, layers) for name in TABLES}
     try:
         return SearchConfig.model_validate({**layers[0], **chosen, **values, **tables})
     except ValidationError as error:
         raise ConfigError(explain(error)) from error
-
-
-def _layered(name: str, layers: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """A table whose keys are taken from the last layer that has them."""
-    merged: dict[str, Any] = {}
-    for layer in layers:
-        table = layer.get(name, {})
-        if isinstance(table, BaseModel):
-            table = table.model_dump()
-        if not isinstance(table, Mapping):
-            raise ConfigError(f"expected a table for {name}, got {table!r}")
-        merged |= table
-    return merged
 
 
 def _defaults_for(values: Mapping[str, Any]) -> dict[str, Any]:

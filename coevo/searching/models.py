@@ -34,6 +34,7 @@ def choice_of(config: SearchConfig) -> ModelChoice:
         workers=config.workers,
         engines=config.engines,
         heals=config.heal,
+        ray=config.ray,
     )
 
 

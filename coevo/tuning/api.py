@@ -1,4 +1,4 @@
-"""Start a tuning run, or go on with one: the functions behind the commands and the Python API."""
+"""Start a tuning run, or go on with one: the functions behind the commands and `coevo.api`."""
 
 import time
 from collections.abc import Callable
@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from coevo import __version__
+from coevo.cluster.address import moved
 from coevo.content import explain
 from coevo.errors import RunError
 from coevo.learning.models import open_model
@@ -17,31 +18,11 @@ from coevo.records.event_log import SCHEMA_VERSION, Listener
 from coevo.records.run_directory import RunDirectory
 from coevo.tuning.assemble import Assembled, assembled_tuning
 from coevo.tuning.closing import closing
-from coevo.tuning.config import VAL, TuneConfig, absolute, make_tune_config, tune_config_of
-from coevo.tuning.loop import Course, measure, train
+from coevo.tuning.config import VAL, TuneConfig, absolute, tune_config_of
+from coevo.tuning.loop import Headway, measure, train
 from coevo.tuning.memory import peak_memory_mb
 from coevo.tuning.result import FINAL, TuneResult
 from coevo.tuning.subjects import follow
-
-
-def tune(
-    env: str = "sudoku", *, recipe: str | None = None, runs_dir: str | Path = "runs", **options: Any
-) -> TuneResult:
-    """Fine-tune an agent: `coevo tune` as a function.
-
-    Args:
-        env: Name of an environment, or path of its folder.
-        recipe: Name of published settings.
-        runs_dir: Where the run directory is made.
-        options: Any other field of `TuneConfig`, e.g. `seed=1`, `options={"blanks": 10}`.
-
-    Returns:
-        The result, as in the run's `result.json`.
-
-    Raises:
-        CoevoError: If an input cannot be used; nothing has been written then.
-    """
-    return run_tuning(make_tune_config({"env": env, **options}, recipe), runs_dir=Path(runs_dir))
 
 
 def run_tuning(config: TuneConfig, *, runs_dir: Path, listeners: tuple[Listener, ...] = ()) -> TuneResult:
@@ -65,8 +46,13 @@ def run_tuning(config: TuneConfig, *, runs_dir: Path, listeners: tuple[Listener,
     return _run(config, create, listeners)
 
 
-def resume_tuning(run: Path, *, listeners: tuple[Listener, ...] = ()) -> TuneResult:
+def resume_tuning(run: Path, *, ray: str | None = None, listeners: tuple[Listener, ...] = ()) -> TuneResult:
     """Go on with a run that was interrupted or killed; the result of a finished run is returned as it is.
+
+    Args:
+        run: Its directory.
+        ray: Another Ray cluster for the rest of the run, or "none" for this machine.
+        listeners: Called with every event, recorded ones included.
 
     Raises:
         RunError: If `run` is not a tuning run, is in use, or no longer reproduces its own past.
@@ -74,7 +60,7 @@ def resume_tuning(run: Path, *, listeners: tuple[Listener, ...] = ()) -> TuneRes
     config, found = tune_config_of(run), load_tuning(run)
     if found is not None and found.status in FINAL:
         return found
-    return _run(config, lambda: RunDirectory(run), listeners)
+    return _run(moved(config, ray), lambda: RunDirectory(run), listeners)
 
 
 def load_tuning(run: Path) -> TuneResult | None:
@@ -99,14 +85,14 @@ def _run(config: TuneConfig, open_directory: Callable[[], RunDirectory], listene
         )
         try:
             parts.tuning.log.emit("started", **opening)
-            course = train(parts.tuning)
+            headway = train(parts.tuning)
             peak_mb = peak_memory_mb()
-            _measure_chosen(parts, course)
+            _measure_chosen(parts, headway)
         except KeyboardInterrupt:
             _save(parts, started, "interrupted")
             raise KeyboardInterrupt(str(parts.directory.path)) from None
-        parts.tuning.log.emit("finished", clock={"peak_mb": peak_mb}, status=course.status)
-        return _save(parts, started, course.status)
+        parts.tuning.log.emit("finished", clock={"peak_mb": peak_mb}, status=headway.status)
+        return _save(parts, started, headway.status)
 
 
 def _opening(parts: Assembled) -> dict[str, Any]:
@@ -122,21 +108,21 @@ def _opening(parts: Assembled) -> dict[str, Any]:
     }
 
 
-def _measure_chosen(parts: Assembled, course: Course) -> None:
+def _measure_chosen(parts: Assembled, headway: Headway) -> None:
     """Measure the weights that `val` chose on the splits the configuration names, and record which they are.
 
     Where they are not the last ones, the model is opened anew and taken there along the history: nothing is undone. A
     baseline has kept them.
     """
-    if course.chosen is None:
+    if headway.chosen is None:
         return
-    generation, mean = course.chosen.generation, course.chosen.score.mean
+    generation, mean = headway.chosen.generation, headway.chosen.score.mean
     tuning, engine = parts.tuning, parts.model.engine
-    tuning.rollouts.prompter = tuning.rollouts.prompter.taught(course.chosen.skill)
+    tuning.rollouts.prompter = tuning.rollouts.prompter.taught(headway.chosen.skill)
     with_chosen = tuning.field
-    if generation < course.last and parts.baseline is not None:
+    if generation < headway.last and parts.baseline is not None:
         parts.baseline.go_back(generation)
-    elif generation < course.last:
+    elif generation < headway.last:
         engine.close()
         engine = open_model(tuning.config.choice).engine
         with_chosen = parts.play_with(engine)

@@ -7,12 +7,17 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from coevo.answer_bounds import AnswerTokens, EpisodeTokens, Temperature, TopK, TopP
+from coevo.cluster.address import ClusterAddress
 from coevo.content import explain
 from coevo.engines.endpoint.address import is_address
 from coevo.engines.policy import FROZEN, GUIDED, WeightPolicy
+from coevo.environments.loading import find_environment
 from coevo.errors import ConfigError, RunError
 from coevo.es.settings import ESSettings
+from coevo.learning.layers import layered
 from coevo.learning.models import ModelChoice
+from coevo.learning.suiting import SCRIPT, check_suits
 from coevo.records.run_directory import RunDirectory
 from coevo.records.run_kind import TUNE, check_kind
 from coevo.skills.settings import SkillSettings
@@ -27,28 +32,25 @@ PLAYER = "player"
 
 OPTION = float | int | str
 
-SCRIPT = 'a JSON list of answers such as [{"text": "42"}, {"text": "7", "match": "3 + 4"}]'
-"""What the script of the scripted engine is, in words (`coevo.engines.scripted`)."""
-
 
 class AnswerSettings(BaseModel):
     """How answers are drawn and bounded; None where the environment's own value holds."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
-    temperature: float | None = Field(default=None, ge=0, allow_inf_nan=False)
+    temperature: Temperature | None = None
     """Sampling temperature; 0 is greedy."""
-    top_p: float | None = Field(default=None, gt=0, le=1)
+    top_p: TopP | None = None
     """Nucleus of the sampling distribution."""
-    top_k: int | None = Field(default=None, ge=0)
+    top_k: TopK | None = None
     """Likeliest tokens kept; 0 keeps all."""
     presence_penalty: float | None = Field(default=None, ge=-2, le=2)
     """Subtracted from the logit of every token that the answer already has."""
     turns: int | None = Field(default=None, ge=1, le=10_000)
     """Most answers of an episode."""
-    turn_tokens: int | None = Field(default=None, ge=1, le=1_000_000)
+    turn_tokens: AnswerTokens | None = None
     """Longest answer."""
-    total_tokens: int | None = Field(default=None, ge=1)
+    total_tokens: EpisodeTokens | None = None
     """Most tokens an episode's answers may have together."""
 
 
@@ -67,13 +69,16 @@ class TuneConfig(BaseModel):
     """"player", a Hugging Face folder, the name of a downloaded model, or a script of the scripted engine."""
     engine: Literal["auto", "torch", "vllm", "scripted"] = "auto"
     """What completes text; "auto" is torch."""
-    tensor_parallel: int = Field(default=1, ge=1)
+    tensor_parallel: int = Field(default=1, ge=1, le=1024)
     """Devices (on the CPU: processes) over which vLLM shards the model; never changes the weights' bits."""
     engines: int = Field(default=1, ge=1, le=1024)
-    """Engines on this machine that share the work; each applies every update itself, and all must agree."""
+    """Engines that share the work; each applies every update itself, and all must agree."""
     heal: bool = False
     """Whether an engine that disagrees with the others is opened anew and replays the updates, instead of ending the
     run."""
+    ray: ClusterAddress | None = None
+    """Address of the Ray cluster on whose nodes engines run: auto, HOST:PORT or ray://HOST:PORT; none for this machine
+    alone. It says nothing about results."""
     es: Literal["dense", "low-rank"] = "dense"
     """Kind of the noise; members of low rank answer in one batch."""
     method: Method = "es"
@@ -135,7 +140,10 @@ class TuneConfig(BaseModel):
         if self.weights.scope == FROZEN:
             raise ValueError("scope none leaves nothing to move; to measure a model as it is, use coevo eval-agent")
         if self.tensor_parallel > 1 and self.engine != "vllm":
-            raise ValueError(f"only engine vllm shards a model, got engine {self.engine}; add --engine vllm")
+            raise ValueError(
+                f"only engine vllm shards a model, got tensor_parallel {self.tensor_parallel} and engine "
+                f"{self.engine}; add --engine vllm"
+            )
         if self.heal and self.engines == 1:
             raise ValueError("heal is for engines that disagree, got 1 engine; add --engines, or drop it")
         return self
@@ -156,6 +164,7 @@ class TuneConfig(BaseModel):
         unfit = {
             "engine": (self.engine in ("auto", "torch"), "auto or torch, whose weights are in this process"),
             "engines": (self.engines == 1, "1: the weights are in this process"),
+            "ray": (self.ray is None, "none: the weights are in this process"),
             "es": (self.es == "dense", "dense: nothing is perturbed"),
             "seeds": (self.seeds == "independent", "independent: with common ones all episodes of a task are the same"),
             "learns": (self.learns, "true: without learning nothing differs between generations"),
@@ -181,6 +190,7 @@ class TuneConfig(BaseModel):
             workers=self.workers,
             engines=self.engines,
             heals=self.heal,
+            ray=self.ray,
         )
 
     @property
@@ -211,6 +221,7 @@ def make_tune_config(values: Mapping[str, Any], recipe: str | None = None) -> Tu
 
     Raises:
         ConfigError: Naming each field that does not fit, or the recipes there are.
+        ContentError: If a model has to be chosen and there is no such environment.
     """
     if recipe is not None and recipe not in RECIPES:
         raise ConfigError(f"expected a recipe among {', '.join(RECIPES)}, got {recipe!r}")
@@ -218,23 +229,13 @@ def make_tune_config(values: Mapping[str, Any], recipe: str | None = None) -> Tu
     layers = (_defaults_for({**chosen, **values}), chosen, values)
     if is_address(str(values.get("model", ""))):
         raise ConfigError(f"tuning moves weights: expected a model that is here, got the server {values['model']!r}")
+    if values.get("engine") == "endpoint":
+        raise ConfigError("tuning moves weights, and those of a server are out of reach: expected another --engine")
     merged = {key: value for layer in layers for key, value in layer.items()}
     try:
-        return TuneConfig.model_validate(merged | {name: _layered(name, layers) for name in TABLES})
+        return TuneConfig.model_validate(merged | {name: layered(name, layers) for name in TABLES})
     except ValidationError as error:
         raise ConfigError(explain(error)) from error
-
-
-def _layered(name: str, layers: tuple[Mapping[str, Any], ...]) -> dict[str, Any]:
-    merged: dict[str, Any] = {}
-    for layer in layers:
-        table = layer.get(name, {})
-        if isinstance(table, BaseModel):
-            table = table.model_dump()
-        if not isinstance(table, Mapping):
-            raise ConfigError(f"expected a table for {name}, got {table!r}")
-        merged |= table
-    return merged
 
 
 def _defaults_for(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -257,11 +258,10 @@ def _defaults_for(values: Mapping[str, Any]) -> dict[str, Any]:
 
 def _check_needs_no_model(values: Mapping[str, Any]) -> None:
     """Refuse to choose a model where none that ships with coevo plays, with the ways to name one."""
+    if "env" in values:
+        find_environment(str(values["env"]))  # where there is no such environment, no model would help
     if values.get("engine") == "scripted":
-        raise ConfigError(
-            f"expected --model with --engine scripted: the script file, {SCRIPT}; got none; an answer that names a "
-            '"match" is given where the prompt contains that text'
-        )
+        check_suits("scripted", "")
     if values.get("env") != "sudoku":
         raise ConfigError(
             f"expected --model for {values.get('env')}: a Hugging Face folder or a downloaded name; only sudoku has a "

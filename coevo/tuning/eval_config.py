@@ -9,9 +9,12 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from coevo.content import explain
 from coevo.engines.endpoint.address import is_address
+from coevo.engines.endpoint.spending import Allowance
 from coevo.engines.policy import WeightPolicy
+from coevo.environments.loading import find_environment
 from coevo.errors import ConfigError, RunError
 from coevo.learning.models import EngineName, ModelChoice
+from coevo.learning.suiting import check_suits
 from coevo.records.run_directory import RunDirectory
 from coevo.records.run_kind import EVAL_AGENT, check_kind
 from coevo.records.run_kind import kind_of as kind_of
@@ -41,7 +44,7 @@ class PlayConfig(BaseModel):
     """"player", a Hugging Face folder, the name of a downloaded model, a server's address, or a script."""
     engine: EngineName = "auto"
     """What completes text; "auto" is endpoint for an address and torch otherwise."""
-    tensor_parallel: int = Field(default=1, ge=1)
+    tensor_parallel: int = Field(default=1, ge=1, le=1024)
     """Devices over which vLLM shards the model."""
     weights: WeightPolicy = WeightPolicy()
     """Which weights the runs have moved, or directions move, and how."""
@@ -111,6 +114,19 @@ class EvalConfig(PlayConfig):
     """Splits that are played."""
     repeats: int = Field(default=4, ge=1, le=1000)
     """K: how often each task is played."""
+    allowance: Allowance = Allowance()
+    """What a server may be paid, and its prices; a run that reaches a cap goes on when resumed with a higher one."""
+
+    @model_validator(mode="after")
+    def _is_paid(self) -> "EvalConfig":
+        if not self.allowance.is_empty and not self.choice(moves=False).is_endpoint:
+            raise ValueError(
+                f"caps and prices are for servers, got model {self.model!r}, which costs nothing; drop them, or name a "
+                "server as model"
+            )
+        if self.allowance.skill_price_in is not None:
+            raise ValueError("skill prices are for a search's skill model, and an evaluation has none; drop them")
+        return self
 
     @model_validator(mode="after")
     def _has_splits(self) -> "EvalConfig":
@@ -198,7 +214,10 @@ def _with(config: TuneConfig, values: Mapping[str, Any]) -> TuneConfig:
 def _of_model(values: Mapping[str, Any]) -> TuneConfig:
     """Defaults of a model that no run has tuned; a server's address has no place in a run and is put in later."""
     given = {"env": "sudoku", **{name: values[name] for name in _PLAYED if name in values}}
-    if given.get("engine") == "endpoint" or is_address(str(given.get("model", ""))):
+    engine, model = str(given.get("engine", "auto")), str(given.get("model", ""))
+    if engine == "endpoint" or is_address(model):
+        check_suits(engine, model)
+        find_environment(str(given["env"]))
         given |= {"model": PLAYER, "engine": "auto"}
     return absolute(make_tune_config(given))
 

@@ -4,6 +4,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from coevo.learning.paying import Paid
+
 
 class _Frozen(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
@@ -72,7 +74,8 @@ class OverRuns(_Frozen):
 class EvalResult(_Frozen):
     """One evaluation's result."""
 
-    status: Literal["done", "interrupted"]
+    status: Literal["done", "interrupted", "cost", "tokens"]
+    """At a cap, its name: splits that were not played to their end are left out."""
     env: str
     repeats: int
     """K."""
@@ -82,6 +85,8 @@ class EvalResult(_Frozen):
     episodes: int
     turns: int
     tokens: int
+    paid: dict[str, Paid] = {}
+    """What a server has been paid."""
     wall_s: float
     run: str
 

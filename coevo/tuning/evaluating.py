@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from coevo import __version__
+from coevo.environments.loading import find_environment
 from coevo.interfaces import Engine, Task
 from coevo.learning.models import OpenModel, renderer_of_model
+from coevo.learning.paying import keep_accounts
 from coevo.learning.seeds import seed_of
 from coevo.records.environment import describe_environment
 from coevo.records.event_log import SCHEMA_VERSION, EventLog, Listener
@@ -88,9 +90,12 @@ def evaluation(
 ) -> Iterator[tuple[Ground, Callable[[], None]]]:
     """An evaluation ready to begin: its ground, and what plays it.
 
+    What plays raises `CapReachedError` where the next message might exceed a cap.
+
     Raises:
         CoevoError: If something cannot be had; nothing has been written then.
     """
+    find_environment(config.env)  # before a model is loaded for it
     subjects = config.subjects()
     with ExitStack() as stack:
         first = open_subject(subjects[0])
@@ -98,6 +103,7 @@ def evaluation(
         first.engine.fingerprint()  # a model that cannot be served shows now
         ground = stack.enter_context(ground_of(config, config.splits, open_directory, listeners))
         ground.directory.save_environment({**describe_environment(), "model": config.model})
+        keep_accounts(config.allowance, ground.log, first.engine)
 
         def play() -> None:
             ground.log.emit("started", **opening(ground, EVAL_AGENT))

@@ -15,6 +15,7 @@ import numpy as np
 from pydantic import Field, ValidationError, model_validator
 
 from coevo.content import explain
+from coevo.environments.loading import find_environment
 from coevo.errors import ConfigError, RunError
 from coevo.interfaces import Member, Update
 from coevo.learning.models import OpenModel
@@ -130,6 +131,7 @@ def survey(
     Raises:
         CoevoError: If something cannot be had; nothing has been written then.
     """
+    find_environment(config.env)  # before a model is loaded for it
     (subject,) = config.subjects(moves=True, members=config.points)
     with ExitStack() as stack:
         model = open_subject(subject)

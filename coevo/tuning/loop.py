@@ -47,7 +47,7 @@ class Chosen:
 
 
 @dataclass
-class Course:
+class Headway:
     """How far a run has come: its best measurement on `val`, and how it ended."""
 
     chosen: Chosen | None = None
@@ -68,32 +68,32 @@ class Course:
         return wins
 
 
-def train(tuning: Tuning) -> Course:
+def train(tuning: Tuning) -> Headway:
     """Run from the first measurement to the end of the plan, or until a stop rule holds."""
-    course, empty = Course(), 0
-    course.take(0, measure(tuning, 0, VAL))
+    headway, empty = Headway(), 0
+    headway.take(0, measure(tuning, 0, VAL))
     for split in tuning.config.splits:
         measure(tuning, 0, split)
-    if at_once := tuning.stop.begun(cost_of(course)):
-        course.status = at_once
-        return course
+    if at_once := tuning.stop.begun(cost_of(headway)):
+        headway.status = at_once
+        return headway
     for generation in range(1, tuning.config.generations + 1):
         empty = 0 if advance(tuning, generation) else empty + 1
-        course.last = generation
+        headway.last = generation
         is_last = generation == tuning.config.generations
         if is_last or generation % tuning.config.every == 0:
             found = measure(tuning, generation, VAL)
-            if course.take(generation, found, tuning.rollouts.prompter.skill):
+            if headway.take(generation, found, tuning.rollouts.prompter.skill):
                 tuning.learner.keep(generation)
-        stop = conclude(tuning, course, generation)
+        stop = conclude(tuning, headway, generation)
         if stop or empty == EMPTY_IN_A_ROW:
-            course.status = stop or "surroundings-failed"
+            headway.status = stop or "surroundings-failed"
             break
         if tuning.coach.teach(generation):
             tuning.rollouts.prompter = tuning.rollouts.prompter.taught(tuning.coach.text)
-    if course.status == "done" and 0 < empty == course.last:
-        course.status = "surroundings-failed"
-    return course
+    if headway.status == "done" and 0 < empty == headway.last:
+        headway.status = "surroundings-failed"
+    return headway
 
 
 def advance(tuning: Tuning, generation: int) -> bool:
@@ -119,17 +119,17 @@ def measure(tuning: Tuning, generation: int, split: str, label: str = "") -> Sco
     return score
 
 
-def conclude(tuning: Tuning, course: Course, generation: int) -> str | None:
+def conclude(tuning: Tuning, headway: Headway, generation: int) -> str | None:
     """Close a generation in the log; the reason to stop after it, if there is one."""
-    best = course.best
-    stop = tuning.stop.reached(generation, cost_of(course))
+    best = headway.best
+    stop = tuning.stop.reached(generation, cost_of(headway))
     tuning.log.emit("generation", generation=generation, best=best and best[1], stop=stop)
     return stop
 
 
-def cost_of(course: Course) -> float:
+def cost_of(headway: Headway) -> float:
     """The best score so far as stop rules count, minimised."""
-    return float("inf") if course.best is None else -course.best[1]
+    return float("inf") if headway.best is None else -headway.best[1]
 
 
 def window(tasks: Sequence[Task], count: int, generation: int) -> list[Task]:

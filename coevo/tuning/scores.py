@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -89,6 +89,48 @@ class Score:
         }
 
 
+class Cases:
+    """The episodes of one model, task by task: what every measurement of it is computed from.
+
+    Episodes whose surroundings failed are left out; a task without any other is not there.
+
+    Args:
+        episodes: Several of a task are repeats.
+    """
+
+    def __init__(self, episodes: Iterable[Episode]) -> None:
+        self._scores: defaultdict[str, list[float]] = defaultdict(list)
+        self._episodes: defaultdict[str, list[Episode]] = defaultdict(list)
+        for episode in episodes:
+            if episode.score is not None:
+                self._scores[episode.task].append(episode.score)
+                self._episodes[episode.task].append(episode)
+
+    @property
+    def counted(self) -> list[Episode]:
+        """The episodes that count, task by task."""
+        return [episode for own in self._episodes.values() for episode in own]
+
+    @property
+    def scores(self) -> dict[str, float]:
+        """Mean score of each task; their mean over tasks is Mean@k."""
+        return {task: _mean_of(own) for task, own in self._scores.items()}
+
+    def means(self, value: Callable[[Episode], float]) -> list[float]:
+        """The mean of something else, of each task."""
+        return [_mean_of(list(map(value, own))) for own in self._episodes.values()]
+
+    def passed(self, at_best: float) -> dict[int, list[float]]:
+        """By j, up to the fewest episodes of a task: the unbiased estimate of each task; their mean is Pass@j.
+
+        Args:
+            at_best: The score that counts as passed.
+        """
+        counts = [(len(own), sum(score >= at_best for score in own)) for own in self._scores.values()]
+        most = min((count for count, _ in counts), default=0)
+        return {j: [pass_at(n, c, j) for n, c in counts] for j in range(1, most + 1)}
+
+
 def score_of(episodes: Sequence[Episode], *, at_best: float) -> Score:
     """Measure a model by its episodes.
 
@@ -96,19 +138,15 @@ def score_of(episodes: Sequence[Episode], *, at_best: float) -> Score:
         episodes: Of the unperturbed model; several of a task are repeats.
         at_best: The score that counts as passed.
     """
-    by_task: defaultdict[str, list[float]] = defaultdict(list)
-    for episode in episodes:
-        if episode.score is not None:
-            by_task[episode.task].append(episode.score)
-    counted = [episode for episode in episodes if episode.score is not None]
-    means = {task: _mean_of(scores) for task, scores in by_task.items()}
+    cases = Cases(episodes)
+    means, counted = cases.scores, cases.counted
     return Score(
         mean=_mean(list(means.values())),
         error=_error(list(means.values())),
-        passed=_passed(list(by_task.values()), at_best),
+        passed={j: _mean_of(found) for j, found in cases.passed(at_best).items()},
         turns=_mean([float(episode.turns) for episode in counted]),
         tokens=_mean([float(episode.tokens) for episode in counted]),
-        tasks=len(by_task),
+        tasks=len(means),
         episodes=len(counted),
         faults=len(episodes) - len(counted),
         ended=dict(sorted(Counter(episode.ended for episode in episodes).items())),
@@ -132,13 +170,6 @@ def pass_at(count: int, passed: int, tries: int) -> float:
     if not (0 <= passed <= count and 1 <= tries <= count):
         raise ValueError(f"expected 0 <= passed <= count and 1 <= tries <= count, got {passed}, {count}, {tries}")
     return 1.0 - math.comb(count - passed, tries) / math.comb(count, tries)
-
-
-def _passed(scores: Sequence[Sequence[float]], at_best: float) -> dict[int, float]:
-    """Pass@j up to the fewest episodes that a task has."""
-    most = min((len(own) for own in scores), default=0)
-    counts = [(len(own), sum(score >= at_best for score in own)) for own in scores]
-    return {j: math.fsum(pass_at(n, c, j) for n, c in counts) / len(counts) for j in range(1, most + 1)}
 
 
 def _mean_of(values: Sequence[float]) -> float:

@@ -5,7 +5,7 @@ import pytest
 
 from coevo.authoring.env_scaffold import new_environment
 from coevo.errors import CoevoError, ConfigError, ContentError
-from coevo.tuning.config import SCRIPT
+from coevo.learning.suiting import SCRIPT
 
 
 @pytest.mark.parametrize("command", [[], ["list"], ["new"], ["check"]])

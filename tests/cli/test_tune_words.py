@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from one_weight_models import install
 
 from coevo.errors import CoevoError, ConfigError
-from coevo.tuning.config import SCRIPT, make_tune_config
+from coevo.learning.suiting import SCRIPT
+from coevo.tuning.config import make_tune_config
 from coevo.tuning.preview import skill_updates, skill_warnings
 
 

@@ -10,6 +10,7 @@ from aiming import write_environment
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from one_weight_models import install
+from scripted_server import Server, answer
 
 from coevo.errors import ConfigError, RunError
 from coevo.experiments.agent_eval import eval_agent, load_eval, resume_eval, run_eval
@@ -20,6 +21,7 @@ from coevo.tuning.api import run_tuning
 from coevo.tuning.config import make_tune_config
 from coevo.tuning.episodes import Episode
 from coevo.tuning.eval_config import make_eval_config
+from coevo.tuning.scores import score_of
 
 
 @pytest.fixture
@@ -250,7 +252,10 @@ def test_a_server_can_be_measured():
 @given(st.lists(st.tuples(st.integers(0, 3), st.sampled_from([0.0, 0.5, 1.0])), min_size=1, max_size=20))
 def test_means_are_over_cases(pairs):
     """Mean@K weighs every case alike however many of its episodes count, and lies in its interval's hull."""
-    found = evaluated([episode(f"t{task}", score) for task, score in pairs], at_best=1.0)
+    episodes = [episode(f"t{task}", score) for task, score in pairs]
+    found, measured = evaluated(episodes, at_best=1.0), score_of(episodes, at_best=1.0)
+    assert found.mean.value == measured.mean, "a tuning run measures the same"
+    assert {int(j): each.value for j, each in found.passed.items()} == measured.passed
     cases = {}
     for task, score in pairs:
         cases.setdefault(task, []).append(score)
@@ -276,3 +281,48 @@ def test_values_that_are_all_the_same_have_no_interval():
     assert (estimate([1.0] * 8).low, estimate([1.0] * 8).high) == (None, None)
     found = estimate([1.0] * 7 + [0.0])
     assert found.low < found.value < found.high <= 1.0
+
+
+@pytest.fixture
+def server(monkeypatch):
+    """Answers the same seed alike, and counts two hundred tokens of every call."""
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    monkeypatch.delenv("COEVO_API_KEY", raising=False)
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    running = Server()
+    running.script = lambda number, body: answer(str(body["seed"] % 7 / 7), usage=(150, 50))
+    yield running
+    running.close()
+
+
+def test_a_capped_evaluation_goes_on_to_what_it_would_have_been(server, aim, tmp_path):
+    """It never pays more than its cap, counts no split that is not whole, and ends like one that had no cap."""
+    pytest.importorskip("openai")
+    model = f"{server.url}#tiny"
+    whole = eval_agent(str(aim), model=model, repeats=2, runs_dir=tmp_path / "whole")
+    assert (whole.status, whole.paid["model"].cost) == ("done", None)
+    cap = {"max_spent_tokens": 2000}
+    capped = eval_agent(str(aim), model=model, repeats=2, allowance=cap, runs_dir=tmp_path / "runs")
+    (run,) = (tmp_path / "runs").iterdir()
+    assert (capped.status, capped.is_measured) == ("tokens", False)
+    assert 0 < capped.paid["model"].tokens_in + capped.paid["model"].tokens_out <= 2000
+    assert load_eval(run) == capped
+    again = resume_eval(run)
+    assert again.status == "tokens"
+    assert again.paid["model"].tokens_in + again.paid["model"].tokens_out <= 2000
+    done = resume_eval(run, allowance={"max_spent_tokens": 10**6})
+    assert (done.status, done.rows) == ("done", whole.rows)
+    assert done.paid["model"].tokens_in > capped.paid["model"].tokens_in
+    assert resume_eval(run) == done
+
+
+def test_caps_are_for_servers(aim):
+    """A model that lies here costs nothing, and no skill model is asked."""
+    with pytest.raises(ConfigError, match="caps and prices are for servers, got model 'one'"):
+        make_eval_config({"env": str(aim), "model": "one", "allowance": {"max_spent_tokens": 5}})
+    prices = {"price_in": 1, "price_out": 1}
+    skill = {"skill_price_in": 1, "skill_price_out": 1}
+    with pytest.raises(ConfigError, match="an evaluation has none"):
+        make_eval_config({"env": str(aim), "model": "http://h/v1#m", "allowance": prices | skill})
+    with pytest.raises(ConfigError, match="max_cost needs prices"):
+        make_eval_config({"env": str(aim), "model": "http://h/v1#m", "allowance": {"max_cost": 5}})

@@ -2,10 +2,12 @@ import fcntl
 import json
 
 import pytest
+from scripted_server import Server, answer
 
 from coevo.errors import RunError
 from coevo.experiments.bench import Request, bench, environments, locked, row_of, rows_of, state_of, write
 from coevo.experiments.cell_folder import CellFolder
+from coevo.experiments.rows import read_rows
 from coevo.experiments.running import CellRunner
 
 TOTAL = 'baseline = "frozen"\ncompare_at = ["operator", "total"]'
@@ -144,3 +146,80 @@ def test_a_folder_is_held_by_one_process(tmp_path):
         pass
     with pytest.raises(BlockingIOError), locked(tmp_path):
         raise BlockingIOError(fcntl.LOCK_NB, "a pipe is full")
+
+
+@pytest.fixture
+def server(monkeypatch):
+    """Writes a program for every call and counts its tokens."""
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    monkeypatch.delenv("COEVO_API_KEY", raising=False)
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    code = "{{Weigh.}}\n```python\ndef priority(durations, worths):\n    return worths / durations ** {}\n```"
+    running = Server()
+    running.script = lambda number, body: answer(code.format(1 + body["seed"] % 97 / 97), usage=(120, 40))
+    yield running
+    running.close()
+
+
+SERVED = """
+[arms.served]
+es = "off"
+model = "http://127.0.0.1:9/v1#m"
+allowance = { max_spent_tokens = 1000 }
+"""
+SERVED_CELL = "tsp/10/served/s0"
+
+
+@pytest.fixture
+def capped(grid_text, layout, fill, tmp_path):
+    """The small grid with an arm on a server, whose first cell ended at its cap; the grid's text and its runs."""
+    text = grid_text + SERVED
+    grid = layout(text)
+    fill(tmp_path / "out", grid)
+    folder = CellFolder(tmp_path / "out", next(cell for cell in grid.cells if cell.name == SERVED_CELL))
+    file = folder.run() / "result.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"status": "tokens"}))
+    return text, tmp_path / "out"
+
+
+def test_a_cell_at_its_cap_is_shown_and_compared_with_nothing(capped, grid_file, started):
+    """It has no numbers in the tables, its seed is no part of a comparison, and the same command leaves it alone."""
+    text, out = capped
+    news = []
+    rows = {row.cell: row for row in bench(Request(grid_file(text), out), lambda cells: news.append)}
+    assert started == []
+    assert (rows[SERVED_CELL].state, rows[SERVED_CELL].objectives) == ("capped", {})
+    assert {row.state for name, row in rows.items() if name != SERVED_CELL} == {"done"}
+    assert [(each.cell.name, each.state) for each in news if each.detail] == [(SERVED_CELL, "kept")]
+    lines = (out / "table.md").read_text().splitlines()
+    assert any(line.startswith(f"- {SERVED_CELL}: capped: it reached its cap") for line in lines)
+    assert any("| served | frozen | 1 of 1 |" in line for line in lines)
+    assert {row.state for row in read_rows(out / "cells.csv") if row.cell == SERVED_CELL} == {"capped"}
+
+
+def test_a_cell_goes_on_where_the_grid_raises_its_cap(capped, grid_file, started):
+    """Its run is resumed; one that came to its end under the lower cap is what it is."""
+    text, out = capped
+    bench(Request(grid_file(text.replace("1000", "2000")), out), lambda cells: lambda news: None)
+    ((name, _, run),) = started
+    assert name == SERVED_CELL
+    assert run == next(file.parent for file in (out / "cells" / SERVED_CELL).glob("*/config.toml"))
+
+
+@pytest.mark.slow
+def test_a_cell_goes_on_to_its_end_with_a_higher_cap(tmp_path, grid_file, server, tiny_problem):
+    """A grid on a real server: capped, shown as such, and whole once the grid says so; nothing is asked twice."""
+    text = (
+        f'schema_version = 1\ntitle = "Paid"\nproblems = ["{tiny_problem}"]\nbudgets = [12]\nseeds = 1\n'
+        f'baseline = "one"\n[common]\nes = "off"\ncompare = false\nmodel = "{server.url}#tiny"\nmax_tokens = 64\n'
+        "workers = 1\n[arms.one]\nallowance = { max_spent_tokens = CAP }\n[arms.two]\nseeds = 'common'\n"
+    )
+    states = []
+    for cap in ("1500", "1500", "1000000"):
+        asked = len(server.posts)
+        request = Request(grid_file(text.replace("CAP", cap)), tmp_path / "out")
+        rows = {row.arm: row for row in bench(request, lambda cells: lambda news: None)}
+        assert not [row.detail for row in rows.values() if row.state == "failed"]
+        states.append((rows["one"].state, rows["two"].state, len(server.posts) > asked))
+    assert states == [("capped", "done", True), ("capped", "done", False), ("done", "done", True)]
+    assert rows["one"].operator == 12

@@ -103,3 +103,26 @@ def test_a_run_that_lost_its_log_is_refused(run_directory):
     run_directory.save_candidate(Candidate("x = 1\n"))
     with pytest.raises(RunError, match="expected the event log"):
         RunDirectory.open(run_directory.path)
+
+
+def test_folders_that_were_deleted_are_made_again(run_directory, ticking, caplog):
+    """With one line for each that is gone, and none where nothing is."""
+    run_directory.open_log(ticking).close()
+    assert caplog.messages == []
+    for name in ("candidates", "es"):
+        (run_directory.path / name).rmdir()
+    with run_directory.open_log(ticking):
+        run_directory.save_step(0, "{}\n")
+        run_directory.save_candidate(Candidate("x = 1\n"))
+    assert [message.partition(" is gone")[0] for message in caplog.messages] == [
+        str(run_directory.path / name) for name in ("candidates", "es")
+    ]
+
+
+def test_a_moved_result_says_where_it_is_now(run_directory, tmp_path):
+    """A directory may be moved or copied; its result names the place it is read from."""
+    run_directory.save_result({"status": "done", "run": str(run_directory.path)})
+    moved = RunDirectory(run_directory.path.rename(tmp_path / "elsewhere"))
+    assert moved.result() == {"status": "done", "run": str(tmp_path / "elsewhere")}
+    moved.save_result({"status": "done"})
+    assert moved.result() == {"status": "done"}

@@ -73,7 +73,7 @@ def test_a_name_is_not_hijacked_by_the_working_directory(tmp_path, monkeypatch):
         ({"weights": {"scope": "none"}}, "take es off"),
         ({"weights": {"scope": "("}}, "or a regular expression"),
         ({"model": "http://localhost/v1", "es": "dense"}, "take es off"),
-        ({"model": "http://localhost/v1", "engine": "torch"}, "drop it"),
+        ({"model": "http://localhost/v1", "engine": "torch"}, "drop --engine, or name what that engine serves"),
         ({"tensor_parallel": 2}, "add --engine vllm"),
         ({**GUIDED, "es": "low-rank"}, "got es low-rank and rank 1; take es dense and rank 0"),
         ({**GUIDED, "es": "low-rank", "evolution_strategy": {"rank": 3}}, "got es low-rank and rank 3; take es dense"),

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 
 import pytest
 
@@ -60,6 +61,30 @@ def test_an_interrupted_run_goes_on_to_the_same_end(answers, config_of, engines,
     drop = {"run", "wall_s"}
     assert result.model_dump(exclude=drop) == whole.model_dump(exclude=drop)
     assert resume_tuning(run) == result
+
+
+def test_a_deleted_history_is_written_anew(config_of, engines, tmp_path, caplog):
+    """A run that goes on without its folder `es` says so in a line, and has the same history in the end."""
+    run_tuning(config_of(), runs_dir=tmp_path / "whole")
+    whole = next((tmp_path / "whole").iterdir())
+    engines.limit = 3 * len(engines[0].requests) // 4
+    with pytest.raises(KeyboardInterrupt):
+        run_tuning(config_of(), runs_dir=tmp_path / "cut")
+    run = next((tmp_path / "cut").iterdir())
+    assert (run / "es" / "history.jsonl").read_text()
+    shutil.rmtree(run / "es")
+    resume_tuning(run)
+    assert (run / "es" / "history.jsonl").read_text() == (whole / "es" / "history.jsonl").read_text()
+    assert [text for text in caplog.messages if "is gone" in text] == [
+        f"{run / 'es'} is gone; what was in it is written anew as the run repeats its past"
+    ]
+
+
+def test_a_moved_run_says_where_it_is(config_of, engines, tmp_path):
+    """The result of a finished run that is resumed elsewhere names its place there."""
+    run_tuning(config_of(generations=1), runs_dir=tmp_path / "runs")
+    moved = next((tmp_path / "runs").iterdir()).rename(tmp_path / "moved")
+    assert resume_tuning(moved).run == str(moved)
 
 
 def test_a_task_whose_surroundings_fail_is_dropped_for_all(config_of, engines, tmp_path):

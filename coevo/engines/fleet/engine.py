@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Self, TypeVar
 
 from coevo.engines.fleet.call import Call
-from coevo.engines.fleet.faults import FAILURES, EngineDisagreement
+from coevo.engines.fleet.faults import FAILURES, EngineDisagreement, EngineLost
 from coevo.engines.fleet.jobs import split_into_jobs
 from coevo.engines.fleet.seat import Goal, OpenEngine, Seat, SeatMeter
 from coevo.errors import ModelError
@@ -181,8 +181,8 @@ class FleetEngine:
             try:
                 return act(seat.engine)
             except FAILURES as error:
-                if is_first:  # most likely it never will: a model that cannot be served shows now
-                    raise
+                if is_first and not isinstance(error, EngineLost):
+                    raise  # most likely it never will: a model that cannot be served shows now
                 return seat.reopen(error, goal)
 
         found = _fingerprints(self._everywhere(self._working(), attempt))

@@ -7,6 +7,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from coevo.engines.loading import ModelFolder
+from coevo.engines.placement import environment_of
 from coevo.engines.scope import names_in_scope
 from coevo.errors import ModelError
 
@@ -23,6 +24,9 @@ class VllmOptions(BaseModel):
 
     tensor_parallel: int = Field(default=1, ge=1)
     """Devices, or groups of cores, that share one copy of the model."""
+
+    devices: tuple[str, ...] = ()
+    """The GPUs that its processes may see, as `coevo.engines.placement` names them; without any, all."""
 
     dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
     """Type the weights are served in; "auto" is the one the model folder names."""
@@ -71,6 +75,7 @@ class VllmOptions(BaseModel):
             "VLLM_NO_USAGE_STATS": "1",
             "VLLM_DO_NOT_TRACK": "1",
             "VLLM_LOGGING_LEVEL": "ERROR",
+            **environment_of(self.devices),
         }
 
     def engine_arguments(self, folder: ModelFolder, *, is_cpu: bool) -> dict[str, Any]:

@@ -14,6 +14,8 @@ QUESTIONS = ("question", "problem", "prompt")
 ANSWERS = ("answer", "final_answer", "solution", "reward_model.ground_truth", "ground_truth")
 
 _HASHES = re.compile(r"####\s*(.+)")
+_NO_NUMBER = re.compile(r"[+-]?(nan|inf|infinity)", re.IGNORECASE)
+"""What tools write for a number that is missing or too large: nothing can be equal to it."""
 _LONG = 200
 """Characters beyond which an answer is a worked solution, in which the answer has to be marked."""
 
@@ -75,10 +77,13 @@ def _question(row: Row, column: str, value: Any) -> str:
 
 
 def _answer(row: Row, column: str, value: Any) -> str:
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return str(int(value)) if float(value).is_integer() else str(value)
-    text = _marked(value) if isinstance(value, str) else ""
-    if not text:
+    if isinstance(value, float):
+        text = str(int(value)) if value.is_integer() else str(value)
+    elif isinstance(value, int) and not isinstance(value, bool):
+        text = str(value)
+    else:
+        text = _marked(value) if isinstance(value, str) else ""
+    if not text or _NO_NUMBER.fullmatch(text):
         raise row.fault(
             f"expected an answer in {column}: a number, a formula or a solution with a box, got {value!r:.80}"
         )

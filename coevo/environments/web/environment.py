@@ -1,6 +1,6 @@
-"""What an agent does on the web: pages of MiniWoB++, or the sites of WebArena-Lite; the option `data` says which.
+"""What an agent does on the web: pages of MiniWoB++, many episodes at a time.
 
-Episodes are played many at a time. For tasks that change WebArena's sites there is the environment `webarena`.
+The sites of WebArena-Lite, which episodes share, are the environment `webarena`.
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from coevo.environments.web.prompting import check_options
 from coevo.errors import ConfigError
 from coevo.interfaces import Environment, Task
 
-MINIWOB, WEBARENA_LITE = "miniwob", "webarena-lite"
+MINIWOB = "miniwob"
 
 
 def tasks(split: str, *, data: str, pages: str, held_out: str, size: int, **_others: Any) -> Sequence[Task]:
@@ -23,10 +23,7 @@ def tasks(split: str, *, data: str, pages: str, held_out: str, size: int, **_oth
         ConfigError: If an option is out of range or a package is not installed.
         ContentError: If a page does not exist.
     """
-    if _is_lite(data):
-        from coevo.environments.web.webarena_lite import lite_tasks
-
-        return lite_tasks(split)
+    _check_data(data)
     return page_tasks(split, pages, held_out, size)
 
 
@@ -34,17 +31,17 @@ def open(*, data: str, turns: int, page_chars: int, **_others: Any) -> Environme
     """A new environment; its browser starts with the first episode.
 
     Raises:
-        ConfigError: If an option is out of range, or the sites of WebArena-Lite are not known.
+        ConfigError: If an option is out of range.
     """
     check_options(turns, page_chars)
-    if _is_lite(data):
-        from coevo.environments.web.webarena_lite import open_lite
-
-        return open_lite(turns, page_chars)
+    _check_data(data)
     return PageEpisodes(turns or PAGE_TURNS, page_chars)
 
 
-def _is_lite(data: str) -> bool:
-    if data not in (MINIWOB, WEBARENA_LITE):
-        raise ConfigError(f"expected the option data to be {MINIWOB} or {WEBARENA_LITE}, got {data!r}")
-    return data == WEBARENA_LITE
+def _check_data(data: str) -> None:
+    """Say where the tasks are that were once here, and played side by side on sites that they share."""
+    if data != MINIWOB:
+        raise ConfigError(
+            f"expected the option data to be {MINIWOB}, got {data!r}; WebArena-Lite is an environment of its own: take "
+            "--env webarena, without the option data"
+        )

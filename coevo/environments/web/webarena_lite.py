@@ -75,7 +75,7 @@ def require_sites(environ: Mapping[str, str] = os.environ) -> None:
         _data_file(package)
     if unset := [name for name in VARIABLES if not environ.get(name)]:
         raise ConfigError(
-            f"data = webarena-lite needs the environment variables {', '.join(unset)}, which are not set: "
+            f"webarena needs the environment variables {', '.join(unset)}, which are not set: "
             f"host the sites of WebArena and set each to its address (OPENAI_API_KEY to the key of its judge)"
         )
 
@@ -86,7 +86,7 @@ def _data_file(package: str) -> Path:
     except ModuleNotFoundError:
         spec = None
     if spec is None or not spec.submodule_search_locations:
-        raise ConfigError(f"data = webarena-lite needs the package {PACKAGE}, which is not installed; run: {INSTALL}")
+        raise ConfigError(f"webarena needs the package {PACKAGE}, which is not installed; run: {INSTALL}")
     return Path(next(iter(spec.submodule_search_locations))) / _DATA[package]
 
 

@@ -17,13 +17,13 @@ class BaselineSettings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
-    lr: FiniteFloat = Field(default=1e-6, gt=0)
+    lr: FiniteFloat = Field(default=1e-6, gt=0, le=1)
     """Learning rate of AdamW on the model's weights, without a schedule."""
 
     clip: FiniteFloat = Field(default=0.2, gt=0, lt=1)
     """ε: how far from 1 a ratio of probabilities still moves the weights."""
 
-    kl: FiniteFloat = Field(default=1e-3, ge=0)
+    kl: FiniteFloat = Field(default=1e-3, ge=0, le=1e6)
     """β: weight of the divergence from the model as it began; at 0 no copy of that model is kept."""
 
     epochs: int = Field(default=1, ge=1, le=100)
@@ -35,19 +35,19 @@ class BaselineSettings(BaseModel):
     rows: int = Field(default=16, ge=1)
     """Turns of one forward and backward pass: a matter of memory and time alone."""
 
-    weight_decay: FiniteFloat = Field(default=0.0, ge=0)
+    weight_decay: FiniteFloat = Field(default=0.0, ge=0, le=1e6)
     """Of AdamW."""
 
-    max_norm: FiniteFloat | None = Field(default=None, gt=0)
+    max_norm: FiniteFloat | None = Field(default=None, gt=0, le=1e6)
     """Longest gradient; a longer one is shortened. Unbounded without a number (published)."""
 
-    value_lr: FiniteFloat = Field(default=1e-3, gt=0)
+    value_lr: FiniteFloat = Field(default=1e-3, gt=0, le=1)
     """PPO: learning rate of the value head."""
 
-    value_clip: FiniteFloat = Field(default=0.2, gt=0)
+    value_clip: FiniteFloat = Field(default=0.2, gt=0, le=1e6)
     """PPO: how far a value may move from what it was when the episode was played, in units of score."""
 
-    value_weight: FiniteFloat = Field(default=0.1, ge=0)
+    value_weight: FiniteFloat = Field(default=0.1, ge=0, le=1e6)
     """PPO: weight of the value loss beside the policy's."""
 
     discount: FiniteFloat = Field(default=1.0, gt=0, le=1)

@@ -211,3 +211,35 @@ def test_published_sets_come_from_the_cache(tmp_path: Path, monkeypatch: pytest.
     assert [task.data for task in tasks("test", test_data="aime", train=5, val=5)] == [
         {"question": "P", "answer": "204"}
     ]
+
+
+@pytest.mark.parametrize("text", ["NaN", "Infinity", "-Infinity", "1e999", '"nan"', '" -inf "', '"\\\\boxed{inf}"'])
+def test_an_answer_that_is_no_number_is_refused_with_its_line(text: str, tmp_path: Path) -> None:
+    """What a tool wrote for a missing or overflown number is no reference; the message names file and line."""
+    file = jsonl(tmp_path / "set.jsonl", rows(9))
+    file.write_text(file.read_text() + f'{{"question": "What is 0/0?", "answer": {text}}}\n')
+    with pytest.raises(ContentError, match=r"set\.jsonl, line 10: expected an answer in answer"):
+        tasks("train", data=str(file))
+
+
+def test_an_answer_that_is_no_number_is_refused_in_tables_as_well(tmp_path: Path) -> None:
+    """In CSV it is a text, in parquet a number."""
+    csv = tmp_path / "set.csv"
+    csv.write_text("question,answer\nWhat is 1 + 1?,2\nWhat is 0/0?,nan\n")
+    with pytest.raises(ContentError, match=r"set\.csv, line 2: expected an answer in answer"):
+        tasks("train", data=str(csv))
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    entries = [{"question": f"What is {n} / 2?", "answer": n / 2 if n < 9 else float("inf")} for n in range(10)]
+    parquet.write_table(pyarrow.Table.from_pylist(entries), tmp_path / "set.parquet")
+    with pytest.raises(ContentError, match=r"set\.parquet, line 10: expected an answer in answer"):
+        tasks("train", data=str(tmp_path / "set.parquet"))
+
+
+@pytest.mark.parametrize("answer", [10**400, -(10**400), 1e300, 0.1, "\\infty", "infinitely many", "1e5"])
+def test_answers_of_any_size_are_kept(answer: Any, tmp_path: Path) -> None:
+    """Large numbers, ∞ as mathematics writes it, and words that only begin like one."""
+    file = jsonl(tmp_path / "set.jsonl", [*rows(9), {"question": "Which one?", "answer": answer}])
+    kept = {t.data["question"]: t.data["answer"] for s in ("train", "val", "test") for t in tasks(s, data=str(file))}
+    assert kept["Which one?"] == (str(int(answer)) if answer == 1e300 else str(answer))

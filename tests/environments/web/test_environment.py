@@ -53,7 +53,8 @@ def test_all_pages_can_be_asked_for(folder, pages):
         ({"pages": ""}, ConfigError, "at least one page"),
         ({"pages": "click-test", "held_out": "click-test"}, ConfigError, "not held out"),
         ({"size": "0"}, ConfigError, "size to be at least 1, got 0"),
-        ({"data": "webarena"}, ConfigError, "to be miniwob or webarena-lite, got 'webarena'"),
+        ({"data": "webarena-lite"}, ConfigError, "to be miniwob, got 'webarena-lite'; .* take --env webarena"),
+        ({"data": "webarena"}, ConfigError, "to be miniwob, got 'webarena'; .* take --env webarena"),
     ],
 )
 def test_options_that_make_no_sense_are_refused(folder, pages, given, error, words):
@@ -67,7 +68,7 @@ def test_opening_starts_no_browser(folder):
     opened = folder.load().open(**options(folder))
     assert isinstance(opened, PageEpisodes)
     opened.close()
-    for given in ({"turns": "-1"}, {"page_chars": "10"}, {"data": "x"}):
+    for given in ({"turns": "-1"}, {"page_chars": "10"}, {"data": "x"}, {"data": "webarena-lite"}):
         with pytest.raises(ConfigError, match="expected"):
             folder.load().open(**options(folder, **given))
 

@@ -1,0 +1,285 @@
+"""A run's connection to a cluster, and its handles on actors there."""
+
+import importlib.util
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Mapping
+from concurrent.futures import Future
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from itertools import count
+from multiprocessing.connection import Pipe
+from pathlib import Path
+from typing import IO, Any, Self
+
+from coevo import __version__
+from coevo.cluster.address import AUTO
+from coevo.cluster.faults import ActorLost, one_line, raise_packed
+from coevo.cluster.frames import Header, Line
+from coevo.errors import ConfigError, ExtraMissingError
+
+IMPORT_S = 120.0
+"""How long Ray may take to be imported, which reads many files."""
+CONNECT_S = 20.0
+"""How long a cluster may take to answer."""
+ROOM_S = 120.0
+"""How long an actor may wait for free resources and the start of its process."""
+_LEAVE_S = 15.0
+_LAST_WORDS_BYTES = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class ActorSpec:
+    """What an actor holds and needs.
+
+    Attributes:
+        what: What it is, for messages, such as "an engine".
+        factory: `module:name` of what makes its servant (`coevo.cluster.host.Servant`) from settings and bytes.
+        settings: Plain values.
+        cpus: Cores that are kept for it; may be a fraction.
+        gpus: Devices that are kept for it.
+        is_grouped: Whether its resources are a placement group of their own, all on one node; else it is put wherever
+            least is done.
+        room_s: How long it may wait for them, seconds; `ROOM_S` without a number.
+    """
+
+    what: str
+    factory: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    cpus: float = 1.0
+    gpus: int = 0
+    is_grouped: bool = False
+    room_s: float | None = None
+
+
+class Cluster:
+    """A cluster that has been joined; ends with `close`, and with it every actor. Any thread may use it.
+
+    Args:
+        address: `auto`, `host:port` or `ray://host:port`; no cluster is ever started.
+
+    Attributes:
+        nodes: Number of nodes at the start.
+        cpus: Cores of them all.
+        gpus: Devices of them all.
+
+    Raises:
+        ExtraMissingError: If Ray is not installed.
+        ConfigError: If there is no cluster at the address, or none that can be joined from here.
+    """
+
+    def __init__(self, address: str) -> None:
+        if importlib.util.find_spec("ray") is None:
+            raise ExtraMissingError("ray", "ray", "--ray")
+        self._log = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process
+        self._process, self._line = _start_envoy(address, self._log)
+        self._calls: dict[int, Future[tuple[Header, bytes]]] = {}
+        self._lock = threading.Lock()
+        self._is_over = False
+        self._numbers = count()
+        self._reader: threading.Thread | None = None
+        try:
+            joined = self._joined(address)
+        except BaseException:
+            self.close()
+            raise
+        self.nodes, self.cpus, self.gpus = int(joined["nodes"]), float(joined["cpus"]), int(joined["gpus"])
+        self._reader = threading.Thread(target=self._listen, name="coevo-cluster", daemon=True)
+        self._reader.start()
+
+    @property
+    def pid(self) -> int:
+        """Process number of the envoy."""
+        return self._process.pid
+
+    def actor(self, spec: ActorSpec) -> "Actor":
+        """A handle on an actor that is yet to be opened."""
+        return Actor(self, next(self._numbers), spec)
+
+    def call(self, header: Mapping[str, Any], payload: bytes = b"") -> tuple[Header, bytes]:
+        """Ask the envoy and wait for the answer.
+
+        Raises:
+            ActorLost: If the actor, or the connection, is gone.
+            CoevoError: What the actor raised.
+        """
+        answer, content = self.begin(header, payload).result()
+        raise_packed(answer)
+        return answer, content
+
+    def begin(self, header: Mapping[str, Any], payload: bytes = b"") -> "Future[tuple[Header, bytes]]":
+        """Ask the envoy; the future holds the answer, which may be an error as a header."""
+        future: Future[tuple[Header, bytes]] = Future()
+        with self._lock:
+            number, is_over = next(self._numbers), self._is_over
+            if not is_over:
+                self._calls[number] = future
+        if is_over:
+            future.set_exception(self._gone())
+            return future
+        with suppress(OSError):  # the reader hears of it, and tells everybody
+            self._line.send({"call": number, **header}, payload)
+        return future
+
+    def close(self) -> None:
+        """Leave the cluster, ending every actor; safe to call twice, and while calls are under way."""
+        with self._lock:
+            self._is_over = True
+        _end(self._process, self._line)
+        if self._reader is not None and self._reader is not threading.current_thread():
+            self._reader.join()
+        self._line.close()
+        self._log.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _joined(self, address: str) -> Header:
+        try:
+            self._line.receive(IMPORT_S)
+            answer, _ = self._line.receive(CONNECT_S)
+        except TimeoutError:
+            where = "on this machine (--ray auto)" if address == AUTO else f"at {address}"
+            raise ConfigError(
+                f"expected a Ray cluster {where}, none answered within {CONNECT_S:g} s; check the address and that the "
+                "cluster runs (ray status), or start one with: ray start --head"
+            ) from None
+        except EOFError:
+            raise ConfigError(f"expected to join a Ray cluster, but Ray ended with: {self._last_words()}") from None
+        raise_packed(answer)
+        return answer
+
+    def _listen(self) -> None:
+        try:
+            while True:
+                header, payload = self._line.receive()
+                with self._lock:
+                    future = self._calls.pop(header.pop("call"), None)
+                if future is not None:
+                    future.set_result((header, payload))
+        except (EOFError, OSError):
+            pass
+        with self._lock:
+            self._is_over = True
+            left, self._calls = list(self._calls.values()), {}
+        for future in left:
+            future.set_exception(self._gone())
+
+    def _gone(self) -> ActorLost:
+        return ActorLost("the connection to the Ray cluster has ended; see that its head runs, then resume the run")
+
+    def _last_words(self) -> str:
+        size = self._log.seek(0, os.SEEK_END)
+        self._log.seek(max(0, size - _LAST_WORDS_BYTES))
+        lines = self._log.read().decode(errors="replace").strip().splitlines()
+        return one_line(lines[-1]) if lines else "no message"
+
+
+class Actor:
+    """One actor; any thread may ask, and close it meanwhile."""
+
+    def __init__(self, cluster: Cluster, number: int, spec: ActorSpec) -> None:
+        self._cluster = cluster
+        self._number = number
+        self._spec = spec
+        self._closing: Future[tuple[Header, bytes]] | None = None
+        self._lock = threading.Lock()
+        self.about: Header = {}
+
+    @property
+    def host(self) -> str:
+        """The machine it runs on, and its node of the cluster; empty before it is open."""
+        return f"{self.about['host']} (node {self.about['node'][:8]})" if self.about else ""
+
+    def open(self, payload: bytes = b"") -> None:
+        """Start it wherever there is room and wait until it runs.
+
+        Raises:
+            NoRoom: If there is none in time.
+            ActorLost: If it dies over it, or was closed meanwhile.
+            ConfigError: If coevo is another version there.
+        """
+        spec = asdict(self._spec)
+        spec["room_s"] = self._spec.room_s or ROOM_S
+        header, _ = self._cluster.call({"do": "open", "actor": self._number, "spec": spec}, payload)
+        self.about = header["about"]
+        if self.about["coevo"] != __version__:
+            self.close()
+            raise ConfigError(
+                f"expected coevo {__version__} on every node, got {self.about['coevo']} on {self.host}; "
+                "install the same version there"
+            )
+
+    def ask(self, header: Mapping[str, Any], payload: bytes = b"", *, names_host: bool = False) -> tuple[Header, bytes]:
+        """Its answer to a message.
+
+        Args:
+            header: Plain values.
+            payload: Whatever goes with them.
+            names_host: Whether an error begins with where it happened.
+
+        Raises:
+            ActorLost: If it is gone.
+            CoevoError: What it raised.
+        """
+        asked = {"do": "ask", "actor": self._number, "header": dict(header)}
+        answer, content = self._cluster.call(asked, payload)
+        raise_packed(answer["header"], f"on {self.host}: " if names_host else "")
+        return answer["header"], content
+
+    def begin_close(self) -> None:
+        """End it, without waiting for that."""
+        with self._lock:
+            if self._closing is None:
+                self._closing = self._cluster.begin({"do": "close", "actor": self._number})
+
+    def close(self) -> None:
+        """End it and give its resources back; safe to call twice."""
+        self.begin_close()
+        assert self._closing is not None
+        with suppress(ActorLost):
+            self._closing.result()
+
+
+def _start_envoy(address: str, log: IO[bytes]) -> tuple[subprocess.Popen[bytes], Line]:
+    """The process, in a session of its own: a terminal's Ctrl-C is the run's to handle."""
+    ours, theirs = Pipe()
+    package_root = str(Path(__file__).resolve().parent.parent.parent)
+    environ = dict(os.environ)
+    inherited = environ.get("PYTHONPATH")
+    environ["PYTHONPATH"] = package_root if not inherited else f"{package_root}{os.pathsep}{inherited}"
+    try:
+        process = subprocess.Popen(
+            [sys.executable, "-P", "-m", "coevo.cluster.envoy", str(theirs.fileno()), address],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            pass_fds=(theirs.fileno(),),
+            env=environ,
+            cwd="/",  # actors look for modules where the envoy stands
+            start_new_session=True,
+        )
+    except BaseException:
+        ours.close()
+        raise
+    finally:
+        theirs.close()
+    return process, Line(ours)
+
+
+def _end(process: subprocess.Popen[bytes], line: Line) -> None:
+    """The envoy ends when its pipe does, which is also what wakes a thread that receives."""
+    if process.poll() is None:
+        with suppress(OSError):
+            line.hang_up()
+        try:
+            process.wait(_LEAVE_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
