@@ -1,6 +1,7 @@
 """A run's connection to a cluster, and its handles on actors there."""
 
 import importlib.util
+import logging
 import os
 import subprocess
 import sys
@@ -27,6 +28,8 @@ CONNECT_S = 20.0
 """How long a cluster may take to answer."""
 ROOM_S = 120.0
 """How long an actor may wait for free resources and the start of its process."""
+FAREWELL_S = 5.0
+"""How long an actor may take to release what it holds before it is ended."""
 _LEAVE_S = 15.0
 _LAST_WORDS_BYTES = 2000
 
@@ -91,6 +94,11 @@ class Cluster:
         self._reader.start()
 
     @property
+    def is_over(self) -> bool:
+        """Whether the connection has ended, and every actor with it."""
+        return self._is_over
+
+    @property
     def pid(self) -> int:
         """Process number of the envoy."""
         return self._process.pid
@@ -143,6 +151,13 @@ class Cluster:
     def _joined(self, address: str) -> Header:
         try:
             self._line.receive(IMPORT_S)
+        except TimeoutError:
+            raise ConfigError(
+                f"expected Ray to be imported within {IMPORT_S:g} s, it was not; see to this machine's disk and load"
+            ) from None
+        except EOFError:
+            raise self._ended() from None
+        try:
             answer, _ = self._line.receive(CONNECT_S)
         except TimeoutError:
             where = "on this machine (--ray auto)" if address == AUTO else f"at {address}"
@@ -151,9 +166,12 @@ class Cluster:
                 "cluster runs (ray status), or start one with: ray start --head"
             ) from None
         except EOFError:
-            raise ConfigError(f"expected to join a Ray cluster, but Ray ended with: {self._last_words()}") from None
+            raise self._ended() from None
         raise_packed(answer)
         return answer
+
+    def _ended(self) -> ConfigError:
+        return ConfigError(f"expected to join a Ray cluster, but Ray ended with: {self._last_words()}")
 
     def _listen(self) -> None:
         try:
@@ -165,6 +183,8 @@ class Cluster:
                     future.set_result((header, payload))
         except (EOFError, OSError):
             pass
+        except Exception:  # what comes after it cannot be trusted either
+            logging.getLogger(__name__).exception("a message of the cluster's cannot be read")
         with self._lock:
             self._is_over = True
             left, self._calls = list(self._calls.values()), {}
@@ -237,7 +257,8 @@ class Actor:
         """End it, without waiting for that."""
         with self._lock:
             if self._closing is None:
-                self._closing = self._cluster.begin({"do": "close", "actor": self._number})
+                asked = {"do": "close", "actor": self._number, "farewell_s": FAREWELL_S}
+                self._closing = self._cluster.begin(asked)
 
     def close(self) -> None:
         """End it and give its resources back; safe to call twice."""

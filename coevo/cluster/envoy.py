@@ -3,7 +3,7 @@
     first of all                                       -> {"imported": true}, then {"nodes", "cpus", "gpus"}
     {"call", "do": "open", "actor", "spec"} + payload  -> {"call", "about"}, once there is room and it runs
     {"call", "do": "ask", "actor", "header"} + payload -> {"call", "header"} + payload
-    {"call", "do": "close", "actor"}                   -> {"call"}, once it is gone
+    {"call", "do": "close", "actor"}                   -> {"call"}, once it is told to end
 
 Any answer may be `{"call", "error", "message"}` instead. Calls are answered in any order. When the run ends, however it
 does, the pipe does, and then the envoy and every actor that it opened.
@@ -33,12 +33,6 @@ _LEAVE_S = 10.0
 _CONCURRENT = 8
 """Messages that an actor takes at a time; few, but one that closes it has to come through."""
 
-_GONE = (
-    "RayActorError", "ActorPlacementGroupRemoved", "ActorUnschedulableError", "NodeDiedError", "WorkerCrashedError",
-    "ObjectLostError", "RaySystemError",
-)  # fmt: skip
-"""Errors of Ray that mean that an actor's process or node is gone, or never came to be."""
-
 
 @dataclass
 class _Hosted:
@@ -61,7 +55,6 @@ class Envoy:
     def __init__(self, line: Line, ray: Any) -> None:
         self._line = line
         self._ray = ray
-        self._lost = tuple(getattr(ray.exceptions, name) for name in _GONE if hasattr(ray.exceptions, name))
         self._hosted: dict[int, _Hosted] = {}
         self._remote = ray.remote(Host)
 
@@ -80,14 +73,18 @@ class Envoy:
         act = {"open": self._open, "ask": self._ask, "close": self._close}[header["do"]]
         try:
             answer, content = act(hosted, header, payload)
-        except self._lost as error:
-            answer, content = pack_error(ActorLost(_first_line(error))), b""
         except Exception as error:
-            answer, content = pack_error(error), b""
-        try:
-            self._line.send({"call": header["call"], **answer}, content)
-        except OSError:
-            return  # the run is gone, and `serve` hears of it
+            answer, content = pack_error(ActorLost(_first_line(error)) if self._is_loss(error) else error), b""
+        with suppress(OSError):  # the run is gone, and `serve` hears of it
+            try:
+                self._line.send({"call": header["call"], **answer}, content)
+            except (TypeError, ValueError) as error:  # what no message can hold: its caller waits all the same
+                self._line.send({"call": header["call"], **pack_error(error)})
+
+    def _is_loss(self, error: Exception) -> bool:
+        """Whether an actor's process or node is gone, or never came to be: Ray has many words for that."""
+        said = self._ray.exceptions
+        return isinstance(error, said.RayError) and not isinstance(error, said.RayTaskError | said.GetTimeoutError)
 
     def _open(self, hosted: _Hosted, header: Header, payload: bytes) -> tuple[Header, bytes]:
         spec = header["spec"]
@@ -121,7 +118,7 @@ class Envoy:
         answer, content = self._ray.get(hosted.handle.answer.remote(header["header"], payload))
         return {"header": answer}, content
 
-    def _close(self, hosted: _Hosted, _header: Header, _payload: bytes) -> tuple[Header, bytes]:
+    def _close(self, hosted: _Hosted, header: Header, _payload: bytes) -> tuple[Header, bytes]:
         """Let the servant release what it holds, then end the actor whatever it does."""
         with hosted.lock:
             was_closed, hosted.is_closed = hosted.is_closed, True
@@ -130,12 +127,15 @@ class Envoy:
             return {}, b""
         if handle is not None:
             with suppress(self._ray.exceptions.RayError):  # it is gone or busy, and ends in any case
-                self._ray.get(handle.answer.remote({"do": "close"}, b""), timeout=_FAREWELL_S)
-            self._ray.kill(handle, no_restart=True)
-        if group is not None:
-            from ray.util.placement_group import remove_placement_group
+                self._ray.get(handle.answer.remote({"do": "close"}, b""), timeout=header.get("farewell_s", _FAREWELL_S))
+        try:
+            if handle is not None:
+                self._ray.kill(handle, no_restart=True)
+        finally:
+            if group is not None:
+                from ray.util.placement_group import remove_placement_group
 
-            remove_placement_group(group)
+                remove_placement_group(group)
         return {}, b""
 
     def _no_room(self, spec: dict[str, Any]) -> str:
@@ -197,6 +197,12 @@ def _knock(address: str) -> None:
         ) from error
 
 
+def _end_unless_wanted(line: Line) -> None:
+    """Until the cluster has been joined, which may take long, nobody else hears that the run is gone."""
+    if not line.is_wanted():
+        os._exit(1)
+
+
 def main(descriptor: int, address: str) -> None:
     """Join a cluster and answer the run until it is gone; returns only by ending the process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -205,6 +211,7 @@ def main(descriptor: int, address: str) -> None:
     import ray
 
     line.send({"imported": True})
+    threading.Thread(target=_end_unless_wanted, args=(line,), daemon=True).start()
     try:
         join(ray, address)
         line.send(resources(ray))

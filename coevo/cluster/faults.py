@@ -24,8 +24,10 @@ _KINDS: dict[str, type[CoevoError]] = {kind.__name__: kind for kind in _CROSSING
 def pack_error(error: BaseException) -> dict[str, Any]:
     """An error as a header."""
     kind = next((known for known in _CROSSING if isinstance(error, known)), None)
+    if isinstance(error, ConnectionError | EOFError):  # of something that an engine is on the other end of
+        return {"error": ModelError.__name__, "message": one_line(f"{type(error).__name__}: {error}")}
     if kind is None:
-        return {"error": "", "message": f"{type(error).__name__}: {error}"}
+        return {"error": "", "message": one_line(f"{type(error).__name__}: {error}")}
     return {"error": kind.__name__, "message": str(error)}
 
 

@@ -48,6 +48,14 @@ class Line:
         start = _LENGTH.size
         return json.loads(frame[start : start + length]), frame[start + length :]
 
+    def is_wanted(self) -> bool:
+        """Wait until there is something to receive, and leave it there; False if the other end is gone instead."""
+        try:
+            with socket.socket(fileno=os.dup(self._connection.fileno())) as shared:
+                return bool(shared.recv(1, socket.MSG_PEEK))
+        except OSError:
+            return False
+
     def hang_up(self) -> None:
         """End the conversation for both ends, also under a thread that receives."""
         with socket.socket(fileno=os.dup(self._connection.fileno())) as shared:

@@ -7,6 +7,7 @@ on every node, in the same version.
 import os
 import socket
 import sys
+import threading
 from collections.abc import Mapping
 from importlib import import_module
 from typing import Any, Protocol
@@ -37,6 +38,7 @@ class Host:
         self._settings = settings
         self._payload = payload
         self._servant: Servant | None = None
+        self._making = threading.Lock()
 
     def about(self) -> dict[str, Any]:
         """Where this is, and what runs here."""
@@ -53,10 +55,11 @@ class Host:
     def answer(self, header: dict[str, Any], payload: bytes) -> tuple[Header, bytes]:
         """The servant's answer; the first message makes the servant."""
         try:
-            if self._servant is None:
-                module, _, name = self._factory.partition(":")
-                self._servant = getattr(import_module(module), name)(self._settings, self._payload)
-                self._payload = b""
+            with self._making:
+                if self._servant is None:
+                    module, _, name = self._factory.partition(":")
+                    self._servant = getattr(import_module(module), name)(self._settings, self._payload)
+                    self._payload = b""
             return self._servant.answer(header, payload)
         except Exception as error:
             return pack_error(error), b""

@@ -11,7 +11,7 @@ from coevo.candidate import Evaluation
 from coevo.content import ProblemFolder, ProblemSpec
 from coevo.errors import SandboxError
 from coevo.evaluation.judge_process import Brief, JudgeDiedError, JudgeProcess
-from coevo.evaluation.shipping import find_here, lay_out
+from coevo.evaluation.shipping import find_here, identity, lay_out
 from coevo.sandbox.launcher import find_bwrap
 
 Header = dict[str, Any]
@@ -20,10 +20,10 @@ Header = dict[str, Any]
 class JudgeServant:
     """See `coevo.cluster.host.Servant`. Messages, in this order:
 
-        {"do": "find"}                                     -> {"found": bool}
+        {"do": "find"}                                     -> {"found": bool, "identity"}
         {"do": "start"} + archive, empty where found       -> {}
         {"do": "evaluate", "split", "part"} + source       -> {"evaluation"} | {"count"}
-        {"do": "close"}, at any time                       -> {}
+        {"do": "ping"} | {"do": "close"}, at any time      -> {}
 
     Args:
         settings: `problem` as `coevo.evaluation.shipping.describe` gives it, its `spec`, and `unsafe`.
@@ -41,6 +41,8 @@ class JudgeServant:
 
     def answer(self, header: Mapping[str, Any], payload: bytes) -> tuple[Header, bytes]:
         """See `coevo.cluster.host.Servant`."""
+        if header["do"] == "ping":
+            return {}, b""
         if header["do"] == "close":
             self._close()
             return {}, b""
@@ -52,7 +54,7 @@ class JudgeServant:
 
     def _find(self, _header: Mapping[str, Any], _payload: bytes) -> Header:
         self._place = find_here(self._problem)
-        return {"found": self._place is not None}
+        return {"found": self._place is not None, "identity": identity()}
 
     def _start(self, _header: Mapping[str, Any], archive: bytes) -> Header:
         if self._place is None:

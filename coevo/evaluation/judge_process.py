@@ -19,7 +19,7 @@ from coevo.sandbox.wire import Channel, ChannelClosedError, pack_instances
 
 logger = logging.getLogger(__name__)
 
-ATTEMPTS = 2
+_ATTEMPTS = 2
 """Judges that may die under one candidate; the last death is its verdict."""
 _STOP_S = 5.0
 
@@ -37,6 +37,9 @@ class JudgeHandle(Protocol):
 
     def start(self) -> None:
         """Start the judge and wait until its sandbox is warm; once more after it was lost."""
+
+    def is_there(self) -> bool:
+        """Whether it can be asked at the moment; may take a while to be found out."""
 
     def evaluate(self, code: str, split: str, part: tuple[int, int] | None) -> Evaluation | int:
         """The verdict on one candidate, or the number of instances if the split has to be asked for in parts."""
@@ -127,6 +130,10 @@ class JudgeProcess:
                 "its standard error says more; check the problem folder and this machine's memory"
             ) from error
 
+    def is_there(self) -> bool:
+        """Always: one that has died is replaced when it is asked."""
+        return True
+
     def evaluate(self, code: str, split: str, part: tuple[int, int] | None) -> Evaluation | int:
         """The verdict on one candidate, or the number of instances if the split has to be asked for in parts.
 
@@ -137,7 +144,7 @@ class JudgeProcess:
             SandboxError: If no sandbox can be started any more.
             ContentError: If the problem fails to make the split's instances.
         """
-        for _ in range(ATTEMPTS):
+        for _ in range(_ATTEMPTS):
             try:
                 if self._channel is None:
                     self.start()
@@ -148,7 +155,7 @@ class JudgeProcess:
                 self._discard()
                 if self._is_closed:
                     raise
-        return Evaluation("crash", one_line(f"the judge died {ATTEMPTS} times under this candidate: {reason}"))
+        return Evaluation("crash", one_line(f"the judge died {_ATTEMPTS} times under this candidate: {reason}"))
 
     def terminate(self) -> None:
         """Ask the judge to end its sandbox and itself at once; for good. Does not wait."""

@@ -12,10 +12,9 @@ from typing import Self
 
 from coevo.candidate import Evaluation
 from coevo.content import ProblemFolder
-from coevo.errors import CoevoError, ConfigError
+from coevo.errors import CoevoError, ConfigError, SandboxError
 from coevo.evaluation.fresh_seeds import parse_split
 from coevo.evaluation.judge_process import (
-    ATTEMPTS,
     Brief,
     JudgeDiedError,
     JudgeHandle,
@@ -23,11 +22,14 @@ from coevo.evaluation.judge_process import (
     JudgeProcess,
 )
 from coevo.evaluation.limits import split_into_parts
-from coevo.evaluation.verdict import merge, one_line
+from coevo.evaluation.verdict import merge
 from coevo.interfaces import Instance
 from coevo.sandbox.launcher import find_bwrap
 
 logger = logging.getLogger(__name__)
+
+LOSSES = 5
+"""Judges that may be lost, with their nodes, over one candidate before the run ends instead of going on for ever."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +41,7 @@ class _Job:
     docket: "_Docket"
     index: int = 0
     part: tuple[int, int] | None = None
-    deaths: int = 0
+    losses: int = 0
 
 
 class _Docket:
@@ -209,7 +211,12 @@ class EvaluationPool:
             return
         ready.set_result(None)
         while (job := self._jobs.get()) is not None and not self._is_closed:
-            if not job.docket.is_moot(job.index) and not self._handle(judge, job):
+            if job.docket.is_moot(job.index):
+                continue
+            if job.losses and not judge.is_there():  # it may have been where the one before it was lost
+                if not self._restarted(judge, job):
+                    return
+            elif not self._handle(judge, job):
                 return
 
     def _handle(self, judge: JudgeHandle, job: _Job) -> bool:
@@ -231,13 +238,26 @@ class EvaluationPool:
         return True
 
     def _renew(self, judge: JudgeHandle, job: _Job, error: JudgeLostError) -> bool:
-        """Let any judge take the job of one that was lost, and start that one anew, or do without it."""
+        """Let any judge take the job of one that was lost, and start that one anew, or do without it.
+
+        That a judge was lost is never a verdict: it says nothing of the candidate, and verdicts last.
+        """
         logger.warning("a judge was lost (%s); it is started anew", error)
-        if job.deaths + 1 < ATTEMPTS:
-            self._jobs.put(replace(job, deaths=job.deaths + 1))
-        else:
-            lost = f"{ATTEMPTS} judges were lost under this candidate: {error}"
-            job.docket.add(job.index, Evaluation("crash", one_line(lost)))
+        if job.losses + 1 < LOSSES:
+            return self._restarted(judge, replace(job, losses=job.losses + 1))
+        job.docket.fail(
+            SandboxError(
+                f"{LOSSES} judges were lost over one candidate ({error}); see to the nodes, then resume the run"
+            )
+        )
+        return self._started(judge)
+
+    def _restarted(self, judge: JudgeHandle, job: _Job) -> bool:
+        """Give a job back before a judge that was lost is started anew; whether it was."""
+        self._jobs.put(job)
+        return self._started(judge)
+
+    def _started(self, judge: JudgeHandle) -> bool:
         try:
             judge.start()
         except JudgeDiedError:

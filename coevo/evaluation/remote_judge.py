@@ -1,16 +1,17 @@
 """The pool's handle on a judge that is an actor on some node of a cluster."""
 
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from coevo.candidate import Evaluation
 from coevo.cluster.connection import Actor, ActorSpec, Cluster
 from coevo.cluster.faults import ActorLost, NoRoom
+from coevo.cluster.roster import Roster
 from coevo.content import ProblemFolder
 from coevo.errors import SandboxError
 from coevo.evaluation.judge_process import JudgeDiedError, JudgeLostError, read_reply
-from coevo.evaluation.shipping import describe, pack
+from coevo.evaluation.shipping import describe, identity, pack
 
 CPUS = 0.5
 """What a judge keeps of a node: judges and engines of a search take turns, as they do on one machine."""
@@ -28,12 +29,14 @@ class Case:
         problem: The problem, with whatever limits the caller has given its `spec`.
         unsafe: Whether candidates run without bubblewrap.
         described: How its folder is found there.
+        roster: What judges are held against: this machine, and each other.
     """
 
     cluster: Cluster
     problem: ProblemFolder
     unsafe: bool
     described: dict[str, Any]
+    roster: Roster = field(default_factory=lambda: Roster("a judge", identity()))
 
     @classmethod
     def of(cls, cluster: Cluster, problem: ProblemFolder, *, unsafe: bool) -> "Case":
@@ -70,17 +73,26 @@ class RemoteJudge:
             JudgeDiedError: If the pool is closed meanwhile.
             SandboxError: If there is no room, or untrusted code cannot be contained there.
             ContentError: If the problem cannot be used there, or is too large to be sent.
+        ModelError: If that node has other packages that verdicts depend on.
         """
         for opening in range(1, _OPENINGS + 1):
             try:
-                self._open()
-            except ActorLost as error:
+                return self._open()
+            except (ActorLost, SandboxError) as error:
                 if self._is_closed:
                     raise JudgeDiedError("the pool is closed") from None
-                if opening == _OPENINGS or isinstance(error, NoRoom):
+                if opening == _OPENINGS or isinstance(error, NoRoom) or self._case.cluster.is_over:
                     raise SandboxError(f"no judge can be started in the cluster: {error}") from error
-            else:
-                return
+        return None
+
+    def is_there(self) -> bool:
+        """See `JudgeHandle`: whether its actor answers."""
+        assert self._actor is not None
+        try:
+            self._actor.ask({"do": "ping"})
+        except ActorLost:
+            return False
+        return True
 
     def evaluate(self, code: str, split: str, part: tuple[int, int] | None) -> Evaluation | int:
         """See `JudgeHandle`.
@@ -99,6 +111,8 @@ class RemoteJudge:
             self._actor.begin_close()
             if self._is_closed:
                 raise JudgeDiedError("the pool is closed") from None
+            if self._case.cluster.is_over:
+                raise SandboxError(str(error)) from error
             raise JudgeLostError(str(error)) from None
 
     def terminate(self) -> None:
@@ -123,6 +137,12 @@ class RemoteJudge:
             if self._is_closed:
                 raise JudgeDiedError("the pool is closed")
             actor = self._actor = self._case.cluster.actor(self._case.spec())
-        actor.open()
-        found = actor.ask({"do": "find"}, names_host=True)[0]["found"]
-        actor.ask({"do": "start"}, b"" if found else pack(self._case.problem.path), names_host=True)
+        try:
+            actor.open()
+            answer = actor.ask({"do": "find"}, names_host=True)[0]
+            self._case.roster.admit(answer["identity"], actor.host)
+            content = b"" if answer["found"] else pack(self._case.problem.path)
+            actor.ask({"do": "start"}, content, names_host=True)
+        except BaseException:
+            actor.begin_close()
+            raise

@@ -54,7 +54,7 @@ def resume_probe(
 
     Args:
         run: Its directory.
-        ray: Another Ray cluster for the rest of the probe, or "none" for this machine.
+        ray: Another Ray cluster, or "none" for this machine; kept in the probe's configuration.
         listeners: Called with every event, recorded ones included.
         tools: Where the parts come from.
 
@@ -87,6 +87,8 @@ def _run(
 ) -> ProbeResult:
     started = time.monotonic()
     with assembled_probe(config, open_directory, listeners, tools) as assembled:
+        if probe_config_of(assembled.directory.path) != config:  # the log is open: nobody else writes here
+            assembled.directory.save_config(config.model_dump(mode="json"))
         opening = _opening(assembled)
         environment = {**describe_environment(), "model": config.model, "fingerprint": opening["fingerprint"]}
         assembled.directory.save_environment(environment)

@@ -25,6 +25,7 @@ CPUS_OF_A_PROCESS = 0.5
 """What a process that generates keeps of a node: engines and judges of a search take turns, as on one machine."""
 
 _PACKAGES = ("torch", "transformers", "tokenizers")
+WEIGHTS = ".safetensors"
 _SAMPLES, _SAMPLE_BYTES = 64, 1 << 16
 _ASK_VERSIONS = (
     "import importlib.metadata as m, json; "
@@ -87,7 +88,7 @@ def identity_of(choice: ModelChoice) -> dict[str, str]:
 
 
 def model_identity(choice: ModelChoice) -> str:
-    """Hash of a model's files: small ones whole, of weights their size and pieces from beginning to end.
+    """Hash of a model's files: all of each, but of weights their size and pieces from beginning to end.
 
     All weights of all engines are compared besides, by their fingerprints.
 
@@ -99,7 +100,7 @@ def model_identity(choice: ModelChoice) -> str:
         size = file.stat().st_size
         digest.update(f"{file.name}\0{size}\0".encode())
         with file.open("rb") as opened:
-            for at in _offsets(size):
+            for at in _offsets(size) if file.suffix == WEIGHTS else range(0, size, _SAMPLE_BYTES):
                 opened.seek(at)
                 digest.update(opened.read(_SAMPLE_BYTES))
     return digest.hexdigest()
@@ -112,7 +113,7 @@ def _model_files(choice: ModelChoice) -> Iterator[Path]:
         yield Path(choice.model)
         return
     folder = resolve_model(choice.model)
-    kinds = (".json", ".jinja", ".txt", ".model", ".safetensors")
+    kinds = (".json", ".jinja", ".txt", ".model", WEIGHTS)
     yield from sorted(file for file in folder.iterdir() if file.suffix in kinds and file.is_file())
     if choice.moves and choice.weights.scope == GUIDED:
         yield basis_file(choice.weights, folder)

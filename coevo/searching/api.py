@@ -107,7 +107,7 @@ def resume_search(
         run: Its directory.
         allowance: Fields of the allowance that are to be others from now on, such as a higher cap; they are kept in
             the run's configuration.
-        ray: Another Ray cluster for the rest of the run, or "none" for this machine.
+        ray: Another Ray cluster, or "none" for this machine; kept in the run's configuration as well.
         listeners: Called with every event, recorded ones included.
 
     Raises:
@@ -131,7 +131,7 @@ def _run(
         directory.save_environment(
             {**describe_environment(), "model": config.model, "fingerprint": _fingerprint(search)}
         )
-        if config_of(directory.path).allowance != config.allowance:  # the log is open: nobody else writes here
+        if config_of(directory.path) != config:  # the log is open: nobody else writes here
             directory.save_config(config.model_dump(mode="json"))
         try:
             search.log.emit("started", **_opening(search))

@@ -51,7 +51,7 @@ def resume_tuning(run: Path, *, ray: str | None = None, listeners: tuple[Listene
 
     Args:
         run: Its directory.
-        ray: Another Ray cluster for the rest of the run, or "none" for this machine.
+        ray: Another Ray cluster, or "none" for this machine; kept in the run's configuration.
         listeners: Called with every event, recorded ones included.
 
     Raises:
@@ -79,6 +79,8 @@ def load_tuning(run: Path) -> TuneResult | None:
 def _run(config: TuneConfig, open_directory: Callable[[], RunDirectory], listeners: tuple[Listener, ...]) -> TuneResult:
     started = time.monotonic()
     with assembled_tuning(config, open_directory, listeners) as parts:
+        if tune_config_of(parts.directory.path) != config:  # the log is open: nobody else writes here
+            parts.directory.save_config(config.model_dump(mode="json"))
         opening = _opening(parts)
         parts.directory.save_environment(
             {**describe_environment(), "model": config.model, "fingerprint": opening["fingerprint"]}

@@ -132,7 +132,11 @@ class Nodes:
 
     def _hear(self) -> Node:
         assert self._process.stdout is not None
-        said = json.loads(self._process.stdout.readline())
+        line = self._process.stdout.readline()
+        if not line:
+            self.close()
+            pytest.skip("no node of a Ray cluster starts on this machine, in five attempts")
+        said = json.loads(line)
         self.address = said["address"]
         self._all.append(Node(said["node"], said["raylet"]))
         return self._all[-1]
@@ -143,6 +147,7 @@ def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """A loaded machine is no broken cluster."""
     monkeypatch.setattr(connection, "CONNECT_S", PATIENT_S)
     monkeypatch.setattr(connection, "ROOM_S", PATIENT_S)
+    monkeypatch.setattr(connection, "FAREWELL_S", GENEROUS_S)
 
 
 @pytest.fixture(scope="module")
@@ -160,6 +165,12 @@ def two(nodes: Nodes) -> Iterator[list[Node]]:
     """Two nodes that run, the head first; afterwards no actor is left on any."""
     yield nodes.up(2)
     until(lambda: not nodes.actors())
+
+
+@pytest.fixture(scope="session", name="children_of")
+def _children_of() -> Callable[[int], list[int]]:
+    """Process numbers of a process's children."""
+    return children_of
 
 
 @pytest.fixture(scope="session", name="until")

@@ -6,7 +6,9 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -14,17 +16,20 @@ import pytest
 
 from coevo.cluster import connection
 from coevo.cluster.connection import ActorSpec, Cluster
+from coevo.cluster.envoy import Envoy
 from coevo.cluster.faults import ActorLost, NoRoom
 from coevo.content import ProblemFolder, read_problem
 from coevo.engines.fleet.remote import RemoteFleet
-from coevo.errors import ConfigError, ExtraMissingError, ModelError
+from coevo.engines.loading import resolve_model
+from coevo.errors import ConfigError, ExtraMissingError, ModelError, SandboxError
 from coevo.evaluation import EvaluationPool
 from coevo.evaluation.remote_judge import Case, RemoteJudge
 from coevo.learning.models import ModelChoice, open_model
 from coevo.learning.remote import model_identity, pack_choice, unpack_choice
-from coevo.searching.api import resume_search
+from coevo.searching.api import config_of, resume_search
 
 slow = pytest.mark.slow
+pytestmark = pytest.mark.timeout(900)
 
 PATIENT = """
 from coevo.cli import main
@@ -58,15 +63,29 @@ def test_a_command_says_in_one_line_that_nothing_is_there(command, tmp_path):
 
 
 @slow
-def test_something_that_does_not_answer_is_given_up(monkeypatch, until):
+def test_something_that_does_not_answer_is_given_up(monkeypatch, until, children_of):
     """A port that takes connections and stays silent: refused in the time set, and no process is left."""
     monkeypatch.setattr(connection, "CONNECT_S", 2.0)
-    before = threading.active_count()
+    before, children = threading.active_count(), children_of(os.getpid())
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = f"127.0.0.1:{silent.getsockname()[1]}"
         with pytest.raises(ConfigError, match="none answered within 2 s"):
             Cluster(address)
     assert threading.active_count() == before
+    until(lambda: children_of(os.getpid()) == children)
+
+
+@slow
+def test_a_run_that_is_killed_while_it_joins_leaves_no_envoy(until, children_of):
+    """Also where the cluster never answers: nobody is left who would end it."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"127.0.0.1:{silent.getsockname()[1]}"
+        joining = [sys.executable, "-c", f"from coevo.cluster.connection import Cluster; Cluster({address!r})"]
+        with subprocess.Popen(joining) as run:
+            silent.accept()[0].close()
+            (envoy,) = children_of(run.pid)
+            run.kill()
+        until(lambda: not Path(f"/proc/{envoy}").exists() or "Z" in Path(f"/proc/{envoy}/stat").read_text())
 
 
 @slow
@@ -111,10 +130,10 @@ def test_a_connection_that_dies_says_so_and_leaves_no_actor(nodes, two, until):
 
 
 @slow
-def test_a_problem_of_the_users_is_sent_to_the_nodes(nodes, two, tiny_problem, tmp_path):
+def test_a_problem_of_the_users_is_sent_to_the_nodes(nodes, two, until, tiny_problem, tmp_path):
     """It is nowhere on the node: its judge works on what was sent; nothing of it is left there."""
     folder = shutil.copytree(tiny_problem, tmp_path / "tiny")
-    problem, temporary = read_problem(folder), Path("/tmp")
+    problem, temporary = read_problem(folder), Path(tempfile.gettempdir())
     here = set(temporary.glob("coevo-problem-*"))
     with Cluster(nodes.address) as cluster:
         case = Case(cluster, problem, False, {**Case.of(cluster, problem, unsafe=False).described, "path": "/gone"})
@@ -126,7 +145,7 @@ def test_a_problem_of_the_users_is_sent_to_the_nodes(nodes, two, tiny_problem, t
     with EvaluationPool(problem, workers=1) as pool:
         expected = pool.evaluate(code)
     assert (found.status, found.objectives) == (expected.status, expected.objectives)
-    assert set(temporary.glob("coevo-problem-*")) == here
+    until(lambda: set(temporary.glob("coevo-problem-*")) == here)
 
 
 @slow
@@ -139,6 +158,35 @@ def test_a_problem_that_breaks_on_its_node_is_told_with_the_place(nodes, two, ti
     with Cluster(nodes.address) as cluster, pytest.raises(Exception, match=r"on .* \(node .*no licence") as caught:
         EvaluationPool(problem, workers=1, open_judge=partial(RemoteJudge, Case.of(cluster, problem, unsafe=False)))
     assert "\n" not in str(caught.value)
+
+
+@slow
+def test_a_lost_connection_is_no_verdict(nodes, two, tiny_problem, tmp_path, until):
+    """With several judges, killed under an evaluation: whoever waits hears of the cluster, and nothing of a crash."""
+    problem = read_problem(tiny_problem)
+    code = "import time\n\n\ndef priority(durations, worths):\n    time.sleep(600)\n    return durations\n"
+    slack = problem.spec.limits.model_copy(update={"total_s": 900.0})
+    problem = replace(problem, spec=problem.spec.model_copy(update={"limits": slack}))
+    with Cluster(nodes.address) as cluster:
+        case = Case.of(cluster, problem, unsafe=False)
+        with EvaluationPool(problem, workers=2, open_judge=partial(RemoteJudge, case)) as pool:
+            waiting = pool.submit(code)
+            os.kill(cluster.pid, signal.SIGKILL)
+            with pytest.raises(SandboxError, match="the connection to the Ray cluster has ended"):
+                waiting.result(600)
+    until(lambda: not nodes.actors())
+
+
+@slow
+@pytest.mark.parametrize("name", ["OutOfMemoryError", "LocalRayletDiedError", "OutOfDiskError", "ActorDiedError"])
+def test_whatever_ray_calls_it_a_lost_actor_is_lost(name):
+    """Ray has many words for it; what an actor raised itself is none of them."""
+    import ray
+
+    envoy = Envoy(None, ray)
+    assert envoy._is_loss(getattr(ray.exceptions, name)("gone"))
+    assert not envoy._is_loss(ray.exceptions.GetTimeoutError("late"))
+    assert not envoy._is_loss(ValueError("ours"))
 
 
 @slow
@@ -185,6 +233,21 @@ def test_a_choice_crosses_as_plain_values():
     assert (crossed.model, crossed.weights, crossed.rank, crossed.members) == ("embedded", choice.weights, 1, 3)
 
 
+def test_every_byte_of_a_tokenizer_counts(tmp_path):
+    """However large it is; only of weights, whose fingerprints are compared besides, pieces are enough."""
+    folder = shutil.copytree(resolve_model("embedded"), tmp_path / "model")
+    tokenizer = folder / "tokenizer.json"
+    content = tokenizer.read_bytes() + b" " * (9 << 20)
+    identities = set()
+    for place in (None, 5 << 20, (5 << 20) + (100 << 10), len(content) - 1):
+        changed = bytearray(content)
+        if place is not None:
+            changed[place] = ord("\n")
+        tokenizer.write_bytes(changed)
+        identities.add(model_identity(ModelChoice(str(folder))))
+    assert len(identities) == 4
+
+
 def test_another_model_has_another_identity(tiny_script, tmp_path):
     """The same files have the same one, wherever they lie."""
     copy = tmp_path / "script.json"
@@ -219,6 +282,7 @@ def test_a_stopped_search_closes_its_run_and_leaves_no_actor(
     until(lambda: not nodes.actors())
     (stopped,) = tmp_path.iterdir()
     assert resume_search(stopped, ray="none").status == "done"
+    assert config_of(stopped).ray is None
 
 
 def _events(runs: Path) -> str:

@@ -1,5 +1,6 @@
 """How a problem folder is found on another machine, or sent there."""
 
+import os
 import shutil
 
 import pytest
@@ -61,3 +62,48 @@ def test_too_much_is_not_sent(own, monkeypatch):
     monkeypatch.setattr(shipping, "MOST_BYTES", 100)
     with pytest.raises(ContentError, match="MB"):
         pack(own)
+
+
+def test_what_arrives_is_what_was_described(own, tmp_path):
+    """A folder that was edited while the run goes on is not judged by."""
+    described = describe(own)
+    (own / "problem.py").write_text((own / "problem.py").read_text() + "\n# another\n")
+    with pytest.raises(ContentError, match="it was changed"):
+        lay_out(pack(own), described, tmp_path / "there")
+
+
+@pytest.mark.parametrize("name", ["..", "", "a/b", "/tmp"])
+def test_a_folder_is_laid_out_below_its_place_alone(own, tmp_path, name):
+    """Whatever it is called."""
+    with pytest.raises(ContentError, match="expected a problem folder"):
+        lay_out(pack(own), {**describe(own), "name": name}, tmp_path / "there")
+    assert not (tmp_path / "there").exists()
+
+
+def test_files_of_any_age_are_sent(own, tmp_path):
+    """Reproducible images set all times to 0."""
+    for file in own.rglob("*"):
+        os.utime(file, (0, 0))
+    assert digest_of(lay_out(pack(own), describe(own), tmp_path / "there")) == digest_of(own)
+
+
+def test_what_cannot_be_sent_is_named(own, tmp_path):
+    """A link to a folder would be left out, and a name that is no text cannot be written: refused in one line."""
+    (own / "more").symlink_to(tmp_path)
+    with pytest.raises(ContentError, match=r"plain files and folders .*'more'"):
+        describe(own)
+    (own / "more").unlink()
+    (own / os.fsdecode(b"caf\xe9")).write_text("x")
+    with pytest.raises(ContentError, match="plain files and folders"):
+        describe(own)
+
+
+def test_a_path_that_may_not_be_read_there_is_not_the_folder(own, monkeypatch):
+    """Another user's home on a node: the folder is sent then."""
+    described = describe(own)
+
+    def refuse(*_args):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(shipping.Path, "is_file", refuse)
+    assert find_here(described) is None

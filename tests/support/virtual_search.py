@@ -213,6 +213,10 @@ class SimulatedJudge:
     def start(self) -> None:
         """At once."""
 
+    def is_there(self) -> bool:
+        """Always."""
+        return True
+
     def evaluate(self, code: str, split: str, part: tuple[int, int] | None) -> Evaluation:
         """Every program is valid; one that names nothing costs nothing."""
         named = re.search(r"return ([\d.e-]+), ([\d.e-]+)  #", code)

@@ -1,60 +1,33 @@
 """Engines that are actors on the nodes of a cluster, and a fleet of them."""
 
-import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from coevo.cluster.connection import Actor, ActorSpec, Cluster
 from coevo.cluster.faults import ActorLost
+from coevo.cluster.roster import Roster
 from coevo.engines import wire
 from coevo.engines.fleet.engine import FleetEngine
 from coevo.engines.fleet.faults import EngineLost
 from coevo.errors import ModelError
-from coevo.interfaces import Completion, Request, Update
-
-
-class Roster:
-    """What engines depend on has to be the same for all: who came first is who the others are held against.
-
-    Args:
-        here: What is known on this machine, by name.
-    """
-
-    def __init__(self, here: Mapping[str, str]) -> None:
-        self._seen = {name: (value, "this machine") for name, value in here.items()}
-        self._lock = threading.Lock()
-
-    def admit(self, identity: Mapping[str, str], host: str) -> None:
-        """Hold an engine against those before it.
-
-        Args:
-            identity: Name -> version or hash.
-            host: Where it is.
-
-        Raises:
-            ModelError: Naming what differs, and both places.
-        """
-        with self._lock:
-            for name, value in identity.items():
-                known, where = self._seen.setdefault(name, (value, host))
-                if known != value:
-                    raise ModelError(
-                        f"expected the same model and packages on every node, got {name} {known} on {where} and "
-                        f"{value} on {host}; make them the same, or take the node out of the cluster"
-                    )
+from coevo.interfaces import Completion, Engine, Request, Update
 
 
 class RemoteEngine:
     """See `coevo.interfaces.Engine`: stands for one that an actor holds.
+
+    Args:
+        actor: Yet to be opened; the engine closes it.
+        roster: Whom it is held against.
 
     Raises:
         EngineLost: If there is no room for the actor, or it dies; so does every method.
         CoevoError: What opening the engine raised there.
     """
 
-    def __init__(self, cluster: Cluster, spec: ActorSpec, roster: Roster) -> None:
-        self._actor = cluster.actor(spec)
+    def __init__(self, actor: Actor, roster: Roster) -> None:
+        self._actor = actor
         try:
             with _lost():
                 self._actor.open()
@@ -95,6 +68,8 @@ class RemoteEngine:
         with _lost():
             files = self._actor.ask({"do": "export"})[0]["files"]
             for name, size in files:
+                if Path(name).is_absolute() or ".." in Path(name).parts:
+                    raise ModelError(f"expected files below the export's folder from {self._actor.host}, got {name}")
                 (folder / name).parent.mkdir(parents=True, exist_ok=True)
                 with (folder / name).open("wb") as file:
                     while file.tell() < size:
@@ -127,18 +102,29 @@ class RemoteFleet(FleetEngine):
     def __init__(
         self, cluster: Cluster, spec: ActorSpec, engines: int, *, here: Mapping[str, str], slots: int, heals: bool
     ) -> None:
-        self._cluster = cluster
-        roster = Roster(here)
+        self._cluster, self._spec, self._roster = cluster, spec, Roster("an engine", here)
+        self._actors: list[Actor] = []
+        self._is_leaving = False
         try:
-            super().__init__([lambda: RemoteEngine(cluster, spec, roster)] * engines, slots=slots, heals=heals)
+            super().__init__([self._open_engine] * engines, slots=slots, heals=heals)
         except BaseException:
             cluster.close()
             raise
 
     def close(self) -> None:
-        """See `Engine`."""
+        """See `Engine`. All actors end at once, also those that wait for room or load a model."""
+        self._is_leaving = True
+        for actor in list(self._actors):
+            actor.begin_close()
         super().close()
         self._cluster.close()
+
+    def _open_engine(self) -> Engine:
+        actor = self._cluster.actor(self._spec)
+        self._actors.append(actor)
+        if self._is_leaving:
+            raise EngineLost("the fleet has been closed")
+        return RemoteEngine(actor, self._roster)
 
 
 @contextmanager

@@ -53,9 +53,11 @@ class Following:
 
     @property
     def unread(self) -> int:
-        """Bytes of its log that have not been read."""
-        tail = self._leading[0] if self._tail or self._account else None
-        return max(0, tail.size - tail.offset) if tail else _size(self.found.path / "events.jsonl")
+        """Bytes of its log that have not been read; does not wait for a page that is drawn."""
+        account = self._account
+        tails = [tail for tail in (self._tail, account.tail if account else None) if tail is not None]
+        left = (max(0, tail.size - tail.offset) for tail in tails)
+        return min(left) if tails else _size(self.found.path / "events.jsonl")
 
     def glance(self, until: float) -> Glance:
         """The state, after reading on until a monotonic time at most."""

@@ -2,15 +2,17 @@
 
 import json
 import threading
+import time
 from itertools import count
 
 import pytest
 
 from coevo.cluster.connection import ActorSpec
 from coevo.cluster.faults import ActorLost, NoRoom, pack_error, raise_packed
+from coevo.cluster.roster import Roster
 from coevo.engines.fleet.engine import FleetEngine
 from coevo.engines.fleet.faults import EngineLost
-from coevo.engines.fleet.remote import RemoteEngine, Roster
+from coevo.engines.fleet.remote import RemoteEngine, RemoteFleet
 from coevo.engines.fleet.servant import CHUNK, EngineServant
 from coevo.engines.scripted import ScriptedEngine
 from coevo.errors import ConfigError, ModelError
@@ -73,7 +75,7 @@ class NearActor:
 
 def remote(open_engine=lambda: ScriptedEngine(["one", "two", "three"])):
     """An engine behind an actor."""
-    return RemoteEngine(Near(open_engine), SPEC, Roster({}))
+    return RemoteEngine(Near(open_engine).actor(SPEC), Roster("an engine", {}))
 
 
 def test_it_answers_commits_and_exports_as_the_engine_does(asked, tmp_path):
@@ -155,7 +157,7 @@ def test_an_error_of_opening_names_the_place():
 
     near = Near(fail)
     with pytest.raises(ModelError, match="on host 0: no such model"):
-        RemoteEngine(near, SPEC, Roster({}))
+        RemoteEngine(near.actor(SPEC), Roster("an engine", {}))
     assert near.actors[0].is_closed
 
 
@@ -166,7 +168,7 @@ def test_a_fleet_survives_an_actor_that_dies_at_any_message(dies_at, asked):
     requests, alone = asked(6, members=0), ScriptedEngine(lambda request: f"{request.text}, {request.seed}")
 
     def opened():
-        engine = RemoteEngine(near, SPEC, Roster({}))
+        engine = RemoteEngine(near.actor(SPEC), Roster("an engine", {}))
         if len(near.actors) == 1:
             near.actors[0].dies_at = dies_at
         return engine
@@ -184,7 +186,7 @@ def test_a_fleet_survives_an_actor_that_dies_at_any_message(dies_at, asked):
 
 def test_engines_that_differ_are_refused():
     """One line, which names both places and both versions."""
-    roster = Roster({"model": "abc"})
+    roster = Roster("an engine", {"model": "abc"})
     roster.admit({"model": "abc", "torch": "2.9"}, "east")
     roster.admit({"model": "abc", "torch": "2.9"}, "west")
     with pytest.raises(ModelError, match=r"torch 2\.9 on east and 2\.8 on south") as caught:
@@ -199,6 +201,69 @@ def test_errors_cross_as_what_they_are(error):
     """With their message; a kind that is made of more than that crosses as the kind above it."""
     with pytest.raises(type(error).__mro__[1] if isinstance(error, EngineLost) else type(error), match=str(error)):
         raise_packed(json.loads(json.dumps(pack_error(error))))
+
+
+@pytest.mark.parametrize("error", [ConnectionResetError("reset"), BrokenPipeError("pipe"), EOFError("end")])
+def test_a_broken_pipe_crosses_as_an_engine_that_failed(error):
+    """As on one machine, where such an engine is opened anew."""
+    with pytest.raises(ModelError, match=type(error).__name__):
+        raise_packed(pack_error(error))
+
+
+def test_an_unknown_fault_is_one_line():
+    """Whatever it says."""
+    with pytest.raises(RuntimeError) as caught:
+        raise_packed(pack_error(KeyError("a\nb\n" * 1000)))
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["/etc/passwd", "../outside", "deep/../../outside"])
+def test_files_of_an_export_stay_in_its_folder(name, tmp_path):
+    """Whatever a node calls them."""
+    near = Near(lambda: ScriptedEngine(["x"]))
+    engine = RemoteEngine(near.actor(SPEC), Roster("an engine", {}))
+    near.actors[0].ask = lambda header, *_, **__: ({"files": [[name, 1]]}, b"x")
+    with pytest.raises(ModelError, match="below the export's folder"):
+        engine.export(tmp_path / "out")
+
+
+def test_a_fleet_does_not_wait_for_an_engine_that_waits_for_room(asked):
+    """It is closed under it."""
+    near = Near(lambda: ScriptedEngine(lambda request: request.text))
+    waits = threading.Event()
+
+    def actor(spec):
+        made = Near.actor(near, spec)
+        if len(near.actors) > 1:  # the one in the place of the one that died
+            made.open = lambda: waits.set() or until_closed(made)
+        else:
+            made.dies_at = 2
+        return made
+
+    def until_closed(made):
+        for _ in range(6000):
+            if made.is_closed:
+                raise ActorLost("closed before it was opened")
+            time.sleep(0.01)
+        raise AssertionError("never closed")
+
+    near.actor, near.close = actor, lambda: None
+    fleet = RemoteFleet(near, SPEC, 1, here={}, slots=1, heals=False)
+    caught = []
+
+    def generate():
+        try:
+            list(fleet.generate(asked(3)))
+        except BaseException as error:
+            caught.append(error)
+
+    thread = threading.Thread(target=generate)
+    thread.start()
+    assert waits.wait(60)
+    fleet.close()
+    thread.join(60)
+    assert not thread.is_alive()
+    assert caught
 
 
 def test_a_fault_of_ours_crosses_as_such():
