@@ -1,9 +1,10 @@
 """The commands `search` and `tune` as functions: the loops from below, and whoever is to follow them."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any
 
+from coevo.errors import ConfigError
 from coevo.records.event_log import Listener
 from coevo.reporting.trackers.tracking import tracking
 from coevo.searching.api import run_search
@@ -21,7 +22,7 @@ def search(
     recipe: str | None = None,
     runs_dir: str | Path = "runs",
     track: str | Iterable[str] = (),
-    listeners: Iterable[Listener] = (),
+    listeners: Collection[Listener] = (),
     **options: Any,
 ) -> SearchResult:
     """Search for a better heuristic: `coevo search` as a function.
@@ -56,7 +57,7 @@ def tune(
     recipe: str | None = None,
     runs_dir: str | Path = "runs",
     track: str | Iterable[str] = (),
-    listeners: Iterable[Listener] = (),
+    listeners: Collection[Listener] = (),
     **options: Any,
 ) -> TuneResult:
     """Fine-tune an agent: `coevo tune` as a function.
@@ -80,6 +81,10 @@ def tune(
     return run_tuning(config, runs_dir=Path(runs_dir), listeners=_following(track, listeners))
 
 
-def _following(track: str | Iterable[str], listeners: Iterable[Listener]) -> tuple[Listener, ...]:
-    names = (track,) if isinstance(track, str) else track
+def _following(track: str | Iterable[str], listeners: Collection[Listener]) -> tuple[Listener, ...]:
+    names = (track,) if isinstance(track, str) else tuple(track)
+    if odd := [each for each in names if not isinstance(each, str)]:
+        raise ConfigError(f"expected names of trackers, got {odd[0]!r}")
+    if callable(listeners) or not all(callable(each) for each in listeners):
+        raise ConfigError(f"expected listeners as several functions of an event, got {listeners!r:.80}")
     return (*tracking(names), *listeners)

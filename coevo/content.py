@@ -333,11 +333,14 @@ def explain(error: ValidationError) -> str:
     parts = []
     for item in error.errors():
         where = ".".join(str(part) for part in item["loc"]) or "the file"
+        said = item["msg"].removeprefix("Value error, ")
         # A rule over several fields is given all of them, which says nothing and may hold what must not be shown.
         if item["type"] == "value_error" and isinstance(item["input"], dict):
-            parts.append(f"{where}: {item['msg']}" if item["loc"] else item["msg"].removeprefix("Value error, "))
+            parts.append(f"{where}: {said}" if item["loc"] else said)
+        elif item["type"] == "value_error" and ", got " in said:
+            parts.append(f"{where}: {said}")
         else:
-            parts.append(f"{where}: {item['msg']} (got {_shown(item['input'])})")
+            parts.append(f"{where}: {said} (got {_shown(item['input'])})")
     return "; ".join(parts)
 
 

@@ -42,6 +42,19 @@ def test_listeners_and_trackers_are_told_of_a_run(name, start):
 
 
 @pytest.mark.parametrize("name", ["search", "tune"])
+@pytest.mark.parametrize(("values", "said"), [
+    ({"listeners": [3]}, "expected listeners"),
+    ({"listeners": print}, "expected listeners"),
+    ({"track": [3]}, "expected names of trackers, got 3"),
+])  # fmt: skip
+def test_what_cannot_follow_is_refused_before_anything_is_written(name, values, said, start, tmp_path):
+    """In one line."""
+    with pytest.raises(ConfigError, match=said):
+        start(name, **values)
+    assert not (tmp_path / "runs").exists()
+
+
+@pytest.mark.parametrize("name", ["search", "tune"])
 @pytest.mark.parametrize("track", ["tensorbored", ["tensorbored"]])
 def test_an_unknown_tracker_is_refused_before_anything_is_written(name, track, start, tmp_path):
     """One name may stand without a list around it; the whole name is quoted."""

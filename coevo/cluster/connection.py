@@ -68,6 +68,7 @@ class Cluster:
         nodes: Number of nodes at the start.
         cpus: Cores of them all.
         gpus: Devices of them all.
+        head: Where its head is: `auto` may be another cluster than one thinks.
 
     Raises:
         ExtraMissingError: If Ray is not installed.
@@ -90,6 +91,7 @@ class Cluster:
             self.close()
             raise
         self.nodes, self.cpus, self.gpus = int(joined["nodes"]), float(joined["cpus"]), int(joined["gpus"])
+        self.head = str(joined["address"])
         self._reader = threading.Thread(target=self._listen, name="coevo-cluster", daemon=True)
         self._reader.start()
 
@@ -132,6 +134,15 @@ class Cluster:
             self._line.send({"call": number, **header}, payload)
         return future
 
+    def announce(self, what: str) -> None:
+        """Say where a part of the run is about to be opened, which may take a while.
+
+        Args:
+            what: The part, such as "2 engines".
+        """
+        cores = f"{self.nodes} nodes, {self.cpus:g} cores" + (f", {self.gpus} GPUs" if self.gpus else "")
+        logging.getLogger(__name__).info("opening %s on the Ray cluster at %s (%s)", what, self.head, cores)
+
     def close(self) -> None:
         """Leave the cluster, ending every actor; safe to call twice, and while calls are under way."""
         with self._lock:
@@ -163,7 +174,8 @@ class Cluster:
             where = "on this machine (--ray auto)" if address == AUTO else f"at {address}"
             raise ConfigError(
                 f"expected a Ray cluster {where}, none answered within {CONNECT_S:g} s; check the address and that the "
-                "cluster runs (ray status), or start one with: ray start --head"
+                "cluster runs (ray status), or start one with: ray start --head; if it asks for a token, set "
+                "RAY_AUTH_MODE=token"
             ) from None
         except EOFError:
             raise self._ended() from None

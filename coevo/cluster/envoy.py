@@ -1,6 +1,6 @@
 """The envoy: the one process of a run that Ray is loaded in. Started by `coevo.cluster.connection`.
 
-    first of all                                       -> {"imported": true}, then {"nodes", "cpus", "gpus"}
+    first of all                                       -> {"imported": true}, then {"nodes", "cpus", "gpus", "address"}
     {"call", "do": "open", "actor", "spec"} + payload  -> {"call", "about"}, once there is room and it runs
     {"call", "do": "ask", "actor", "header"} + payload -> {"call", "header"} + payload
     {"call", "do": "close", "actor"}                   -> {"call"}, once it is told to end
@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from typing import Any
 
-from coevo.cluster.address import AUTO, CLIENT_SCHEME, endpoint_of
+from coevo.cluster.address import AUTO, CLIENT_SCHEME, check_address, endpoint_of
 from coevo.cluster.faults import ActorLost, NoRoom, one_line, pack_error
 from coevo.cluster.frames import Header, Line
 from coevo.cluster.host import Host
@@ -157,7 +157,14 @@ def resources(ray: Any) -> Header:
     """What the cluster has."""
     there = ray.cluster_resources()
     nodes = sum(bool(node["Alive"]) for node in ray.nodes())
-    return {"nodes": nodes, "cpus": there.get("CPU", 0), "gpus": there.get("GPU", 0)}
+    return {"nodes": nodes, "cpus": there.get("CPU", 0), "gpus": there.get("GPU", 0), "address": _head(ray)}
+
+
+def _head(ray: Any) -> str:
+    """Where the cluster's head is, as far as Ray says so from here."""
+    with suppress(Exception):
+        return str(ray.get_runtime_context().gcs_address)
+    return "an address that Ray does not tell"
 
 
 def join(ray: Any, address: str) -> None:
@@ -167,6 +174,10 @@ def join(ray: Any, address: str) -> None:
         ConfigError: If there is none, or it cannot be joined from here.
     """
     named = os.environ.get("RAY_ADDRESS", AUTO) if address == AUTO else address
+    try:
+        check_address(named)  # Ray would take more from the variable, such as to start a cluster
+    except ValueError as error:
+        raise ConfigError(f"RAY_ADDRESS: {error}") from error
     _knock(named)
     try:
         ray.init(named, log_to_driver=False, logging_level=logging.ERROR)

@@ -31,6 +31,7 @@ def open_pool(
     from coevo.evaluation.remote_judge import Case, RemoteJudge
 
     with Cluster(ray) as cluster:
+        cluster.announce(f"{workers} judge{'s' if workers > 1 else ''}")
         case = Case.of(cluster, problem, unsafe=unsafe)
         with EvaluationPool(problem, workers=workers, open_judge=partial(RemoteJudge, case)) as pool:
             yield pool

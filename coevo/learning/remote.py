@@ -48,6 +48,7 @@ def open_remote_fleet(choice: ModelChoice, slots: int) -> Engine:
     here = {"model": model_identity(choice)}
     cluster = Cluster(choice.ray)
     try:
+        cluster.announce(f"{choice.engines} engine{'s' if choice.engines > 1 else ''}")
         spec = _spec(choice, cluster)
     except BaseException:
         cluster.close()

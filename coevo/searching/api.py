@@ -139,7 +139,8 @@ def _run(
             with search.log.ending() if outcome.status in CAP_STATUSES else nullcontext():
                 findings = _concluded(search, directory, outcome)
         except KeyboardInterrupt:
-            directory.save_result(closing(search, directory, started, "interrupted"))
+            result = SearchResult.model_validate(closing(search, directory, started, "interrupted"))
+            directory.save_result(result.model_dump(mode="json"))
             raise KeyboardInterrupt(str(directory.path)) from None
         result = SearchResult.model_validate(
             {

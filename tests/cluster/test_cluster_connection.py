@@ -62,6 +62,18 @@ def test_a_command_says_in_one_line_that_nothing_is_there(command, tmp_path):
     assert not (tmp_path / "runs").exists()
 
 
+@pytest.mark.parametrize("named", ["local", "", "http://127.0.0.1:6379", "here"])
+@slow
+def test_the_variable_names_an_address_and_nothing_else(monkeypatch, named, until, children_of):
+    """Ray itself would start a cluster for the first of them."""
+    monkeypatch.setenv("RAY_ADDRESS", named)
+    children = children_of(os.getpid())
+    with pytest.raises(ConfigError, match="RAY_ADDRESS: expected auto, HOST:PORT") as caught:
+        Cluster("auto")
+    assert "\n" not in str(caught.value)
+    until(lambda: children_of(os.getpid()) == children)
+
+
 @slow
 def test_something_that_does_not_answer_is_given_up(monkeypatch, until, children_of):
     """A port that takes connections and stays silent: refused in the time set, and no process is left."""
@@ -184,7 +196,7 @@ def test_whatever_ray_calls_it_a_lost_actor_is_lost(name):
     import ray
 
     envoy = Envoy(None, ray)
-    assert envoy._is_loss(getattr(ray.exceptions, name)("gone"))
+    assert envoy._is_loss(getattr(ray.exceptions, name)(None if name == "ActorDiedError" else "gone"))
     assert not envoy._is_loss(ray.exceptions.GetTimeoutError("late"))
     assert not envoy._is_loss(ValueError("ours"))
 

@@ -60,6 +60,22 @@ def story(run):
     return [{k: v for k, v in event.items() if k != "clock"} for event in events if not event.get("aside")]
 
 
+def test_an_interrupted_search_says_what_it_has_paid_so_far(server, job, tmp_path):
+    """Its result is kept as any other, and it goes on to the same end."""
+
+    def interrupt(event):
+        if event["kind"] == "generation":
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_search(job(), runs_dir=tmp_path / "a", listeners=(interrupt,))
+    (run,) = (tmp_path / "a").iterdir()
+    stopped = load_run(run).result
+    assert stopped.status == "interrupted"
+    assert stopped.paid["model"].calls == len(server.posts) > 0
+    assert resume_search(run).paid["model"].calls == len(server.posts) == 30
+
+
 def test_a_search_ends_at_its_cap_and_goes_on_with_a_higher_one(server, job, tmp_path):
     """Capped, it ends with a result and what it paid; resumed with more, its story is that of a run never capped."""
     cap = 12.5 * PER_CALL + 0.004

@@ -15,6 +15,9 @@ from coevo.engines.endpoint.refusals import RefusedError, UnansweredError, one_l
 
 _REASONING = re.compile(r"\A\s*(?:<think>)?.*?(?:</think>\s*|\Z)", re.DOTALL)
 
+MOST_TOKENS = 2**40
+"""More than any call takes: a server that counts more has not counted."""
+
 
 @dataclass(frozen=True, slots=True)
 class Usage:
@@ -119,7 +122,7 @@ def _joined(content: Any) -> str:
 
 
 def _count(value: Any) -> int | None:
-    is_count = isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    is_count = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST_TOKENS
     return value if is_count else None
 
 

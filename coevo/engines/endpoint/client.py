@@ -155,8 +155,8 @@ class EndpointClient:
         bill, was_sent = _Bill(dialect), True
         try:
             yield bill
-        except RefusedError:
-            was_sent = False
+        except RefusedError as error:
+            was_sent = error.refusal.is_from_between
             raise
         except UnansweredError as error:
             was_sent = error.was_sent

@@ -62,10 +62,10 @@ def retry_after_s(headers: Mapping[str, str], now: datetime | None = None) -> fl
     except ValueError:
         try:
             until = parsedate_to_datetime(value)
-        except ValueError:
+            until = until if until.tzinfo else until.replace(tzinfo=UTC)
+            seconds = (until - (now or datetime.now(UTC))).total_seconds()
+        except (ValueError, OverflowError):
             return None
-        until = until if until.tzinfo else until.replace(tzinfo=UTC)
-        seconds = (until - (now or datetime.now(UTC))).total_seconds()
     return None if math.isnan(seconds) else max(0.0, seconds)
 
 

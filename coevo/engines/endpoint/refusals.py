@@ -43,6 +43,11 @@ class Refusal:
         return self.status in (408, 409, 425) or (self.status >= 500 and self.status not in (501, 505))
 
     @property
+    def is_from_between(self) -> bool:
+        """Whether something before the model gave up waiting: what the model did, and is paid for, nobody knows."""
+        return self.status in (408, 502, 504, 522, 524)
+
+    @property
     def is_about_one_prompt(self) -> bool:
         """Whether this prompt is too long for the model, or filtered: others may be answered all the same."""
         if self.status not in (400, 403, 413, 422, 500):

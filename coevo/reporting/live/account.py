@@ -16,7 +16,7 @@ from coevo.reporting.landscape_page import landscape_page
 from coevo.reporting.live.lines import text_of
 from coevo.reporting.live.pace import Pace
 from coevo.reporting.live.rendering import LivePage, framed, live
-from coevo.reporting.live.tail import EventTail
+from coevo.reporting.live.tail import EventTail, signature_of
 from coevo.reporting.live.tally import tally_for
 from coevo.reporting.live.thinning import noted, shortened, thinned
 from coevo.reporting.movement import movement
@@ -29,6 +29,9 @@ from coevo.reporting.tune_page import tune_page
 from coevo.reporting.tune_story import tell_tuning
 from coevo.searching.api import config_of
 from coevo.tuning.eval_config import kind_of
+
+_MOST_LINE = 2**26
+"""Bytes of a line that are read for the sake of one answer's text."""
 
 
 class Account(ABC):
@@ -107,10 +110,12 @@ class SearchAccount(Account):
         if (place := self._places.get(name)) is None:
             return ""
         try:
+            if signature_of(self._directory.events) is None:  # no regular file any more: a pipe would never end
+                return ""
             with self._directory.events.open("rb") as file:
                 file.seek(place)
-                return text_of(file.readline(), name)
-        except OSError:
+                return text_of(file.readline(_MOST_LINE), name)
+        except (OSError, ValueError):  # it is being replaced
             return ""
 
     def page(self, live_page: LivePage) -> str:

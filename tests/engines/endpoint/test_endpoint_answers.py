@@ -154,6 +154,8 @@ def test_any_json_is_an_answer_or_one_of_two_errors(document):
         ({"prompt_tokens": 7, "completion_tokens": 3, "prompt_tokens_details": None}, Usage(7, 0, 3)),
         ({"prompt_tokens": 7, "completion_tokens": 3, "prompt_tokens_details": {"cached_tokens": 9}}, Usage(7, 7, 3)),
         ({"prompt_tokens": 7}, None),
+        ({"prompt_tokens": 10**400, "completion_tokens": 3}, None),
+        ({"prompt_tokens": 7, "completion_tokens": 1.0}, None),
         ({"prompt_tokens": -1, "completion_tokens": 3}, None),
         ({"prompt_tokens": "7", "completion_tokens": 3}, None),
         ({"prompt_tokens": True, "completion_tokens": 3}, None),

@@ -38,6 +38,8 @@ def test_the_jitter_is_the_requests_own():
         ("Fri, 02 Jan 2026 03:05:05 -0000", 60.0),
         ("Thu, 01 Jan 2026 03:05:05 GMT", 0.0),
         ("soon", None),
+        ("Mon, 01 Jan 999999999999999999999 00:00:00 GMT", None),
+        ("Mon, 01 Jan 2026 00:00:00 +99999999999", None),
         ("nan", None),
         ("", None),
     ],

@@ -218,6 +218,8 @@ def test_a_call_that_fits_under_no_circumstances_is_never_sent(server, connect):
     ("first", "calls", "guessed", "tokens"),
     [
         (refusal(503), 2, 0, Tokens(5, 3)),  # a refusal costs nothing
+        (refusal(504), 2, 1, None),  # a gateway gave up waiting for what may have been written
+        (answer("text", usage=(10**400, 1)), 1, 1, Tokens(2, 1)),  # no count at all: an estimate
         (Reply(b"no json"), 2, 1, None),  # it answered, and did not say what that took
         (Reply(b"x" * 99, sent=5), 2, 1, None),  # the connection broke
         (Reply({"usage": {"prompt_tokens": 7, "completion_tokens": 9}}), 2, 0, Tokens(12, 12)),  # paid, not usable

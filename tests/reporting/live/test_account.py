@@ -1,4 +1,5 @@
 import json
+import os
 from dataclasses import replace
 from itertools import pairwise
 
@@ -57,6 +58,11 @@ def test_completions_as_searches_write_them_are_in_the_lineage(whole_run):
     assert account.story() == tell_run(run.path)
     assert {step.answer for step in account.story().lineage} >= {'a "text" with , "finish":"stop" – and more\n'}
     run.directory.events.unlink()
+    assert {step.answer for step in account.story().lineage} == {""}
+    os.mkfifo(run.directory.events)
+    assert {step.answer for step in account.story().lineage} == {""}
+    run.directory.events.unlink()
+    run.directory.events.symlink_to("/dev/zero")
     assert {step.answer for step in account.story().lineage} == {""}
 
 
