@@ -289,7 +289,9 @@ def test_a_stopped_search_closes_its_run_and_leaves_no_actor(
         said, errors = run.communicate(timeout=120)
     assert run.returncode == 130, errors
     assert "go on with: coevo resume" in errors
-    assert "ray" not in errors.lower()
+    assert "opening 2 engines on the Ray cluster at" in errors
+    assert "opening 2 judges on the Ray cluster at" in errors
+    assert "raylet" not in errors.lower()
     assert not said
     until(lambda: not nodes.actors())
     (stopped,) = tmp_path.iterdir()

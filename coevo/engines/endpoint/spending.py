@@ -4,8 +4,8 @@ A cap is checked before each message, retries among them. What the message may c
 prompt at a token per byte, which no tokeniser over bytes exceeds, with a margin for the template around it; its answer
 at its full length. Where a server has counted more than that, the excess is held back from then on too. So the caps
 hold to the token wherever those bounds do, and are exceeded by the calls under way at most where they do not. What is
-never known, because a connection broke after the message had gone out or a gateway gave up waiting, counts at its worst;
-a refusal counts nothing.
+never known, because a connection broke after the message had gone out or a gateway gave up waiting, counts at its
+worst; a refusal counts nothing.
 
 Prices are the user's: a table of them here would be out of date. Tokens a server had in a cache count at full price.
 """
