@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -110,9 +111,13 @@ class Nodes:
         return there[:count]
 
     def end(self, node: Node) -> None:
-        """Kill a node."""
+        """Kill a node with all its actors, which would answer for some seconds more."""
+        actors = node.actors()
         os.kill(node.raylet, signal.SIGKILL)
         until(lambda: not node.is_up)
+        for pid in actors:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
 
     def actors(self) -> list[int]:
         """Processes of all actors."""

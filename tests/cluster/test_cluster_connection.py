@@ -279,7 +279,7 @@ def test_a_stopped_search_closes_its_run_and_leaves_no_actor(
     number, nodes, two, until, tiny_problem, tiny_script, tmp_path
 ):
     """Exit code 130 and how to go on, as without a cluster; it can be resumed without one."""
-    flags = ["--problem", str(tiny_problem), "--engine", "scripted", "--model", str(tiny_script), "--budget", "400"]
+    flags = ["--problem", str(tiny_problem), "--engine", "scripted", "--model", str(tiny_script), "--budget", "3000"]
     flags += ["--engines", "2", "--workers", "2"]
     command = [sys.executable, "-c", PATIENT, "search", *flags, "--ray", nodes.address, "--runs-dir", str(tmp_path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:

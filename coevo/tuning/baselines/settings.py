@@ -17,7 +17,7 @@ class BaselineSettings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
-    lr: FiniteFloat = Field(default=1e-6, gt=0, le=1)
+    lr: FiniteFloat = Field(default=1e-6, gt=0, le=1e6)
     """Learning rate of AdamW on the model's weights, without a schedule."""
 
     clip: FiniteFloat = Field(default=0.2, gt=0, lt=1)
