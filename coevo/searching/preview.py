@@ -5,6 +5,7 @@ from pathlib import Path
 
 from coevo.candidate import Candidate
 from coevo.content import find_problem
+from coevo.es.schedule import sigma_at
 from coevo.evolution.operators import evolving
 from coevo.evolution.renderers import renderer_named
 from coevo.searching.analysts import asks_a_model
@@ -12,7 +13,7 @@ from coevo.searching.assemble import read_heuristic
 from coevo.searching.config import SearchConfig
 from coevo.searching.methods import operators_of
 from coevo.searching.models import renderer_of
-from coevo.searching.plan import plan
+from coevo.searching.plan import Plan, plan
 from coevo.skills import most_completions
 
 
@@ -47,6 +48,7 @@ def preview(config: SearchConfig) -> Preview:
         for number, counts in enumerate(the_plan.generations, 1)
     ]
     lines.append(f"in all {the_plan.charged} completions charged")
+    lines += _step_lines(config, the_plan, evolving(operators))
     lines += _skill_lines(config, len(the_plan.generations))
     return Preview("\n".join(lines), prompts)
 
@@ -67,6 +69,26 @@ def skill_warnings(config: SearchConfig) -> tuple[str, ...]:
         f"generation{'' if generations == 1 else 's'}, and an update comes after generation "
         f"{config.skill_every}, if another follows; raise --budget, or drop --skill-every",
     )
+
+
+def _step_lines(config: SearchConfig, the_plan: Plan, operators: frozenset[str]) -> list[str]:
+    """Whether the model evolves: it does in batches that give every member a child (`coevo.searching.learning`)."""
+    if config.es == "off" or config.method == "grammar" or not operators:
+        return []
+    settings, generations = config.evolution_strategy, the_plan.generations
+    members = settings.members
+    batches = [counts.get(name, 0) for counts in generations for name in sorted(operators)]
+    steps = sum(
+        sigma_at(number, len(generations), settings) > 0 and counts.get(name, 0) >= members
+        for number, counts in enumerate(generations)
+        for name in operators
+    )
+    if steps:
+        return [f"{steps} step{'' if steps == 1 else 's'} of the model, of {members} members each"]
+    return [
+        f"the model does not evolve: no batch of {' or '.join(sorted(operators))} gives each of {members} members a "
+        f"child, the largest has {max(batches, default=0)}; raise --budget, or lower --members"
+    ]
 
 
 def _skill_updates(every: int, generations: int) -> int:
