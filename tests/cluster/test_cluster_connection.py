@@ -32,12 +32,14 @@ slow = pytest.mark.slow
 pytestmark = pytest.mark.timeout(900)
 
 PATIENT = """
+import signal
 from coevo.cli import main
 from coevo.cluster import connection
 connection.CONNECT_S = connection.ROOM_S = 240.0
+signal.signal(signal.SIGINT, signal.default_int_handler)
 main()
 """
-"""The command, on a machine that is loaded."""
+"""The command, on a machine that is loaded, also where tests run in the background, which ignores Ctrl-C."""
 
 
 def test_without_ray_the_extra_is_named(monkeypatch):
