@@ -73,7 +73,7 @@ class RemoteJudge:
             JudgeDiedError: If the pool is closed meanwhile.
             SandboxError: If there is no room, or untrusted code cannot be contained there.
             ContentError: If the problem cannot be used there, or is too large to be sent.
-        ModelError: If that node has other packages that verdicts depend on.
+            ModelError: If that node has other packages that verdicts depend on.
         """
         for opening in range(1, _OPENINGS + 1):
             try:

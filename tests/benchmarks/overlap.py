@@ -10,7 +10,6 @@ Seconds are wall time from the first request to the end of the last generation, 
 """
 
 import argparse
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -18,6 +17,8 @@ from dataclasses import replace
 from pathlib import Path
 from statistics import median
 from typing import Any
+
+from search_speed import say, seconds
 
 import coevo
 from coevo.records.event_log import read_events
@@ -57,19 +58,11 @@ def measured(options: argparse.Namespace, arm: str, seed: int) -> tuple[float, l
     try:
         with tempfile.TemporaryDirectory() as folder:
             run = coevo.search(options.problem, budget=options.budget, runs_dir=folder, seed=seed, splits=["val"]).run
-            events = list(read_events(Path(run) / "events.jsonl"))
+            took, events = seconds(run), list(read_events(Path(run) / "events.jsonl"))
     finally:
         assemble.start_model = start
-    first = next(event for event in events if event["kind"] == "asked")
-    last = [event for event in events if event["kind"] == "generation"][-1]
     story = [{name: value for name, value in event.items() if name != "clock"} for event in events]
-    return last["clock"]["time"] - first["clock"]["time"], story[1:-1]
-
-
-def say(text: str) -> None:
-    """One line of the report."""
-    sys.stdout.write(f"{text}\n")
-    sys.stdout.flush()
+    return took, story[1:-1]
 
 
 def main() -> None:
@@ -84,10 +77,10 @@ def main() -> None:
     for seed in range(options.repeats):
         stories = []
         for arm in ARMS if seed % 2 == 0 else reversed(ARMS):
-            seconds, story = measured(options, arm, seed)
-            times[arm].append(seconds)
+            took, story = measured(options, arm, seed)
+            times[arm].append(took)
             stories.append(story)
-            say(f"{arm} overlap, seed {seed}: {seconds:.1f} s")
+            say(f"{arm} overlap, seed {seed}: {took:.1f} s")
         if stories[0] != stories[1]:
             raise SystemExit(f"seed {seed}: the two arms are different searches, so their times say nothing")
     ratios = [a / b for a, b in zip(times["with"], times["without"], strict=True)]
