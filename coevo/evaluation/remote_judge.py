@@ -60,12 +60,6 @@ class RemoteJudge:
         self._actor: Actor | None = None
         self._is_closed = False
 
-    @property
-    def about(self) -> dict[str, Any]:
-        """Where its actor runs, as `coevo.cluster.host.Host.about` says; empty while there is none."""
-        actor = self._actor
-        return {} if actor is None else actor.about
-
     def start(self) -> None:
         """Open the actor wherever there is room, and wait until its sandbox is warm.
 
