@@ -137,6 +137,12 @@ def search(
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of everything random.  [0]", rich_help_panel=RUN)] = None,
     workers: Annotated[int | None, typer.Option(help="Processes.  [one per core]", rich_help_panel=RUN)] = None,
+    no_compare: Annotated[
+        bool | None,
+        typer.Option(
+            "--no-compare", help="Measure no baselines or textbook algorithms in the end.", rich_help_panel=RUN
+        ),
+    ] = None,
     track: Annotated[
         list[str] | None,
         typer.Option(help="Send numbers to tensorboard, wandb, mlflow or trackio; repeatable.", rich_help_panel=RUN),
@@ -163,6 +169,7 @@ def search(
         "unsafe_no_sandbox": unsafe_no_sandbox, "tensor_parallel": tensor_parallel, "seeds": seeds,
         "learns": False if noise_only else None, "guard": guard,
         "reward": reward, "copies": copies, "parents": parents,
+        "compare": False if no_compare else None,
         "skill_every": skill_every, "skill_model": skill_model,
     }  # fmt: skip
     weights = {"scope": scope, "basis": basis and str(basis), "update_rule": update_rule, "restore": restore}

@@ -1,4 +1,4 @@
-"""A run's connection to a cluster, and its handles on actors there."""
+"""A run's connection to a cluster."""
 
 import importlib.util
 import logging
@@ -10,52 +10,24 @@ import threading
 from collections.abc import Mapping
 from concurrent.futures import Future
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
 from itertools import count
 from multiprocessing.connection import Pipe
 from pathlib import Path
 from typing import IO, Any, Self
 
-from coevo import __version__
+from coevo.cluster.actor import Actor, ActorSpec
 from coevo.cluster.address import AUTO
 from coevo.cluster.faults import ActorLost, one_line, raise_packed
 from coevo.cluster.frames import Header, Line
+from coevo.cluster.patience import Once
 from coevo.errors import ConfigError, ExtraMissingError
 
 IMPORT_S = 120.0
 """How long Ray may take to be imported, which reads many files."""
 CONNECT_S = 20.0
 """How long a cluster may take to answer."""
-ROOM_S = 120.0
-"""How long an actor may wait for free resources and the start of its process."""
-FAREWELL_S = 5.0
-"""How long an actor may take to release what it holds before it is ended."""
 _LEAVE_S = 15.0
 _LAST_WORDS_BYTES = 2000
-
-
-@dataclass(frozen=True, slots=True)
-class ActorSpec:
-    """What an actor holds and needs.
-
-    Attributes:
-        what: What it is, for messages, such as "an engine".
-        factory: `module:name` of what makes its servant (`coevo.cluster.host.Servant`) from settings and bytes.
-        settings: Plain values.
-        cpus: Cores that are kept for it; may be a fraction.
-        gpus: Devices that are kept for it.
-        is_grouped: Whether its resources are a placement group of their own, all on one node; else it is put wherever
-            least is done.
-        room_s: How long it may wait for them, seconds; `ROOM_S` without a number.
-    """
-
-    what: str
-    factory: str
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    cpus: float = 1.0
-    gpus: int = 0
-    is_grouped: bool = False
-    room_s: float | None = None
 
 
 class Cluster:
@@ -69,6 +41,7 @@ class Cluster:
         cpus: Cores of them all.
         gpus: Devices of them all.
         head: Where its head is: `auto` may be another cluster than one thinks.
+        once: Says what is waited for.
 
     Raises:
         ExtraMissingError: If Ray is not installed.
@@ -84,6 +57,7 @@ class Cluster:
         self._lock = threading.Lock()
         self._is_over = False
         self._numbers = count()
+        self.once = Once()
         self._reader: threading.Thread | None = None
         try:
             joined = self._joined(address)
@@ -105,23 +79,16 @@ class Cluster:
         """Process number of the envoy."""
         return self._process.pid
 
-    def actor(self, spec: ActorSpec) -> "Actor":
+    def actor(self, spec: ActorSpec) -> Actor:
         """A handle on an actor that is yet to be opened."""
         return Actor(self, next(self._numbers), spec)
 
-    def call(self, header: Mapping[str, Any], payload: bytes = b"") -> tuple[Header, bytes]:
-        """Ask the envoy and wait for the answer.
-
-        Raises:
-            ActorLost: If the actor, or the connection, is gone.
-            CoevoError: What the actor raised.
-        """
-        answer, content = self.begin(header, payload).result()
-        raise_packed(answer)
-        return answer, content
-
     def begin(self, header: Mapping[str, Any], payload: bytes = b"") -> "Future[tuple[Header, bytes]]":
-        """Ask the envoy; the future holds the answer, which may be an error as a header."""
+        """Ask the envoy.
+
+        Returns:
+            Holds the answer, which may be an error as a header, or `ActorLost` where the connection is gone.
+        """
         future: Future[tuple[Header, bytes]] = Future()
         with self._lock:
             number, is_over = next(self._numbers), self._is_over
@@ -211,73 +178,6 @@ class Cluster:
         self._log.seek(max(0, size - _LAST_WORDS_BYTES))
         lines = self._log.read().decode(errors="replace").strip().splitlines()
         return one_line(lines[-1]) if lines else "no message"
-
-
-class Actor:
-    """One actor; any thread may ask, and close it meanwhile."""
-
-    def __init__(self, cluster: Cluster, number: int, spec: ActorSpec) -> None:
-        self._cluster = cluster
-        self._number = number
-        self._spec = spec
-        self._closing: Future[tuple[Header, bytes]] | None = None
-        self._lock = threading.Lock()
-        self.about: Header = {}
-
-    @property
-    def host(self) -> str:
-        """The machine it runs on, and its node of the cluster; empty before it is open."""
-        return f"{self.about['host']} (node {self.about['node'][:8]})" if self.about else ""
-
-    def open(self, payload: bytes = b"") -> None:
-        """Start it wherever there is room and wait until it runs.
-
-        Raises:
-            NoRoom: If there is none in time.
-            ActorLost: If it dies over it, or was closed meanwhile.
-            ConfigError: If coevo is another version there.
-        """
-        spec = asdict(self._spec)
-        spec["room_s"] = self._spec.room_s or ROOM_S
-        header, _ = self._cluster.call({"do": "open", "actor": self._number, "spec": spec}, payload)
-        self.about = header["about"]
-        if self.about["coevo"] != __version__:
-            self.close()
-            raise ConfigError(
-                f"expected coevo {__version__} on every node, got {self.about['coevo']} on {self.host}; "
-                "install the same version there"
-            )
-
-    def ask(self, header: Mapping[str, Any], payload: bytes = b"", *, names_host: bool = False) -> tuple[Header, bytes]:
-        """Its answer to a message.
-
-        Args:
-            header: Plain values.
-            payload: Whatever goes with them.
-            names_host: Whether an error begins with where it happened.
-
-        Raises:
-            ActorLost: If it is gone.
-            CoevoError: What it raised.
-        """
-        asked = {"do": "ask", "actor": self._number, "header": dict(header)}
-        answer, content = self._cluster.call(asked, payload)
-        raise_packed(answer["header"], f"on {self.host}: " if names_host else "")
-        return answer["header"], content
-
-    def begin_close(self) -> None:
-        """End it, without waiting for that."""
-        with self._lock:
-            if self._closing is None:
-                asked = {"do": "close", "actor": self._number, "farewell_s": FAREWELL_S}
-                self._closing = self._cluster.begin(asked)
-
-    def close(self) -> None:
-        """End it and give its resources back; safe to call twice."""
-        self.begin_close()
-        assert self._closing is not None
-        with suppress(ActorLost):
-            self._closing.result()
 
 
 def _start_envoy(address: str, log: IO[bytes]) -> tuple[subprocess.Popen[bytes], Line]:

@@ -4,6 +4,8 @@
     {"call", "do": "open", "actor", "spec"} + payload  -> {"call", "about"}, once there is room and it runs
     {"call", "do": "ask", "actor", "header"} + payload -> {"call", "header"} + payload
     {"call", "do": "close", "actor"}                   -> {"call"}, once it is told to end
+    {"call", "do": "ping", "actor"}                    -> {"call"}, once its process says that it is there
+    {"call", "do": "room", "actor", "spec"}            -> {"call", "wanted", "free"}: of the cluster, now
 
 Any answer may be `{"call", "error", "message"}` instead. Calls are answered in any order. When the run ends, however it
 does, the pipe does, and then the envoy and every actor that it opened.
@@ -30,6 +32,7 @@ from coevo.errors import ConfigError
 _KNOCK_S = 5.0
 _FAREWELL_S = 5.0
 _LEAVE_S = 10.0
+_PING_S = 60.0
 _CONCURRENT = 8
 """Messages that an actor takes at a time; few, but one that closes it has to come through."""
 
@@ -70,9 +73,9 @@ class Envoy:
             return
 
     def _handle(self, hosted: _Hosted, header: Header, payload: bytes) -> None:
-        act = {"open": self._open, "ask": self._ask, "close": self._close}[header["do"]]
+        act = {"open": self._open, "ask": self._ask, "close": self._close, "ping": self._ping, "room": self._room}
         try:
-            answer, content = act(hosted, header, payload)
+            answer, content = act[header["do"]](hosted, header, payload)
         except Exception as error:
             answer, content = pack_error(ActorLost(_first_line(error)) if self._is_loss(error) else error), b""
         with suppress(OSError):  # the run is gone, and `serve` hears of it
@@ -97,7 +100,7 @@ class Envoy:
             about = self._ray.get(hosted.handle.about.remote(), timeout=spec["room_s"])
         except self._ray.exceptions.GetTimeoutError:
             self._close(hosted, header, b"")
-            raise NoRoom(self._no_room(spec)) from None
+            raise NoRoom(self._no_room(hosted, header)) from None
         return {"about": about}, b""
 
     def _place(self, hosted: _Hosted, spec: dict[str, Any]) -> dict[str, Any]:
@@ -138,13 +141,23 @@ class Envoy:
                 remove_placement_group(group)
         return {}, b""
 
-    def _no_room(self, spec: dict[str, Any]) -> str:
+    def _ping(self, hosted: _Hosted, _header: Header, _payload: bytes) -> tuple[Header, bytes]:
+        self._ray.get(hosted.handle.about.remote(), timeout=_PING_S)
+        return {}, b""
+
+    def _room(self, _hosted: _Hosted, header: Header, _payload: bytes) -> tuple[Header, bytes]:
+        """What an actor needs, and what is free."""
+        spec = header["spec"]
         wanted = ", ".join(f"{spec[key]:g} {name}" for key, name in (("cpus", "CPU"), ("gpus", "GPU")) if spec[key])
         there, free = self._ray.cluster_resources(), self._ray.available_resources()
         has = ", ".join(f"{free.get(name, 0):g} of {there.get(name, 0):g} {name}" for name in ("CPU", "GPU"))
+        return {"wanted": f"{spec['what']} ({wanted})", "free": has}, b""
+
+    def _no_room(self, hosted: _Hosted, header: Header) -> str:
+        found, _ = self._room(hosted, header, b"")
         return (
-            f"expected {spec['what']} ({wanted}) to find room on one node and to start within {spec['room_s']:g} s, "
-            f"but it has not, with {has} free in the cluster; lower --engines or --workers, or add nodes"
+            f"expected {found['wanted']} to find room on one node and to start within {header['spec']['room_s']:g} s, "
+            f"but it has not, with {found['free']} free in the cluster; lower --engines or --workers, or add nodes"
         )
 
 

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from coevo.candidate import Evaluation
-from coevo.cluster.connection import Actor, ActorSpec, Cluster
+from coevo.cluster.actor import Actor, ActorSpec
+from coevo.cluster.connection import Cluster
 from coevo.cluster.faults import ActorLost, NoRoom
 from coevo.cluster.roster import Roster
 from coevo.content import ProblemFolder

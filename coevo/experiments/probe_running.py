@@ -61,11 +61,10 @@ def resume_probe(
     Raises:
         RunError: If `run` is not the run directory of a probe, is in use, or no longer reproduces its own past.
     """
-    config = probe_config_of(run)
-    found = load_probe(run)
+    config, found = moved(probe_config_of(run), ray), load_probe(run)
     if found is not None and found.status == "done":
         return found
-    return _run(moved(config, ray), lambda: RunDirectory(run), listeners, tools)
+    return _run(config, lambda: RunDirectory(run), listeners, tools)
 
 
 def load_probe(run: Path) -> ProbeResult | None:

@@ -10,7 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from coevo.cluster.connection import ActorSpec, Cluster
+from coevo.cluster.actor import ActorSpec
+from coevo.cluster.connection import Cluster
 from coevo.engines.fleet.remote import RemoteFleet
 from coevo.engines.fleet.servant import EngineServant
 from coevo.engines.guiding import basis_file

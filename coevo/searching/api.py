@@ -115,11 +115,11 @@ def resume_search(
         ConfigError: If the allowance does not suit the run, or the cluster cannot be joined.
     """
     loaded = load_run(run)
-    if loaded.result is not None and loaded.result.status in FINAL:
-        return loaded.result
     values = loaded.config.model_dump()
     values["allowance"] = {**values["allowance"], **(allowance or {})}
     config = moved(make_config(values), ray)
+    if loaded.result is not None and loaded.result.status in FINAL:
+        return loaded.result
     return _run(config, lambda: RunDirectory(loaded.path), listeners)
 
 

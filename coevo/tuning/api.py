@@ -57,10 +57,10 @@ def resume_tuning(run: Path, *, ray: str | None = None, listeners: tuple[Listene
     Raises:
         RunError: If `run` is not a tuning run, is in use, or no longer reproduces its own past.
     """
-    config, found = tune_config_of(run), load_tuning(run)
+    config, found = moved(tune_config_of(run), ray), load_tuning(run)
     if found is not None and found.status in FINAL:
         return found
-    return _run(moved(config, ray), lambda: RunDirectory(run), listeners)
+    return _run(config, lambda: RunDirectory(run), listeners)
 
 
 def load_tuning(run: Path) -> TuneResult | None:

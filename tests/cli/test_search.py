@@ -131,6 +131,35 @@ def test_resuming_a_finished_run_reports_it_again(finished):
     assert (run / "events.jsonl").read_bytes() == before
 
 
+def test_a_finished_run_moves_to_no_address_that_is_none(finished):
+    """Although it would do nothing there: what is not understood is said."""
+    process, folder = finished
+    run = json.loads(process.stdout)["run"]
+    again = coevo("resume", run, "--ray", "garbage", cwd=folder)
+    assert (again.returncode, again.stdout) == (2, "")
+    assert "expected auto, HOST:PORT" in again.stderr
+
+
+def test_a_search_that_compares_nothing_measures_only_its_own(tiny_problem, tiny_script, tmp_path):
+    """The flag leaves out baselines and textbook algorithms; the result is the same without them."""
+    flags = [
+        "search",
+        "--problem",
+        tiny_problem,
+        "--engine",
+        "scripted",
+        "--model",
+        tiny_script,
+        "--budget",
+        "8",
+        "--json",
+    ]
+    whole, alone = (json.loads(coevo(*flags, *more, cwd=tmp_path).stdout) for more in ((), ("--no-compare",)))
+    assert whole["comparisons"]
+    assert not alone["comparisons"]
+    assert (alone["best"], alone["splits"]) == (whole["best"], whole["splits"])
+
+
 @pytest.mark.parametrize(
     "flags", [["--es", "off"], ["--method", "grammar"], ["--recipe", "esopt-eoh-1000", "--budget", "60"]]
 )

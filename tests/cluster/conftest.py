@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from coevo.cluster import connection
+from coevo.cluster import actor, connection
 from coevo.records.event_log import read_events
 
 SUPPORT = Path(__file__).parents[1] / "support"
@@ -151,11 +151,11 @@ class Nodes:
 def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """A loaded machine is no broken cluster."""
     monkeypatch.setattr(connection, "CONNECT_S", PATIENT_S)
-    monkeypatch.setattr(connection, "ROOM_S", PATIENT_S)
-    monkeypatch.setattr(connection, "FAREWELL_S", GENEROUS_S)
+    monkeypatch.setattr(actor, "ROOM_S", PATIENT_S)
+    monkeypatch.setattr(actor, "FAREWELL_S", GENEROUS_S)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def nodes() -> Iterator[Nodes]:
     """A cluster of one node or more."""
     found = Nodes()

@@ -8,14 +8,18 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import pytest
 
+from coevo.cluster import actor as actors
 from coevo.cluster import connection
-from coevo.cluster.connection import ActorSpec, Cluster
+from coevo.cluster.actor import ActorSpec
+from coevo.cluster.connection import Cluster
 from coevo.cluster.envoy import Envoy
 from coevo.cluster.faults import ActorLost, NoRoom
 from coevo.content import ProblemFolder, read_problem
@@ -34,8 +38,8 @@ pytestmark = pytest.mark.timeout(900)
 PATIENT = """
 import signal
 from coevo.cli import main
-from coevo.cluster import connection
-connection.CONNECT_S = connection.ROOM_S = 240.0
+from coevo.cluster import actor, connection
+connection.CONNECT_S = actor.ROOM_S = 240.0
 signal.signal(signal.SIGINT, signal.default_int_handler)
 main()
 """
@@ -117,7 +121,7 @@ def test_actors_open_answer_and_end(nodes, two, until, monkeypatch):
         with pytest.raises(NoRoom, match=r"an engine \(99 CPU\) to find room .*lower --engines"):
             cluster.actor(ActorSpec("an engine", "a:b", cpus=99, is_grouped=True, room_s=1)).open()
         with monkeypatch.context() as other:
-            other.setattr(connection, "__version__", "0.0")
+            other.setattr(actors, "__version__", "0.0")
             with pytest.raises(ConfigError, match=r"expected coevo 0\.0 on every node"):
                 cluster.actor(spec).open()
         os.kill(actor.about["pid"], signal.SIGKILL)
@@ -128,6 +132,39 @@ def test_actors_open_answer_and_end(nodes, two, until, monkeypatch):
     until(lambda: not nodes.actors())
     with pytest.raises(ActorLost, match="connection"):
         left.ask({})
+
+
+@slow
+def test_what_is_waited_for_long_is_said_once(nodes, two, monkeypatch, caplog, until):
+    """An actor without room says what is free; one whose process is stopped, which process; one at work, nothing."""
+    for name, value in (("QUIET_S", 0.02), ("PING_S", 5.0)):
+        monkeypatch.setattr(actors, name, value)
+    huge = ActorSpec("an engine", "coevo.learning.remote:nothing", cpus=99.0, room_s=3.0)
+    with Cluster(nodes.address) as cluster, ThreadPoolExecutor(3) as threads:
+        with monkeypatch.context() as soon:
+            soon.setattr(actors, "ROOM_QUIET_S", 0.1)
+            waiting = [threads.submit(cluster.actor(huge).open) for _ in range(2)]
+            assert all(isinstance(each.exception(60), NoRoom) for each in waiting)
+        assert _waits(caplog) == ["an engine (99 CPU) waits for room on a node of the cluster, with 4 of 4 CPU, 0 of 0 "
+                                  "GPU free; it is given up after 3 s"]  # fmt: skip
+        choice = ModelChoice("embedded", ray=nodes.address)
+        working = cluster.actor(ActorSpec("an engine", "coevo.learning.remote:servant", pack_choice(choice)))
+        working.open()
+        began = time.monotonic()
+        working.ask({"do": "open"})
+        assert time.monotonic() - began > actors.QUIET_S, "it was not at work for long enough to show anything"
+        assert len(_waits(caplog)) == 1
+        pid = working.about["pid"]
+        os.kill(pid, signal.SIGSTOP)
+        asked = threads.submit(working.ask, {"do": "fingerprint"})
+        until(lambda: len(_waits(caplog)) == 2)
+        assert f"so has its process {pid}" in _waits(caplog)[1]
+        os.kill(pid, signal.SIGCONT)
+        assert asked.result(60)[0]["fingerprint"]
+
+
+def _waits(caplog):
+    return [record.message for record in caplog.records if record.name == "coevo.cluster.patience"]
 
 
 @slow

@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from coevo.cluster.connection import Actor, ActorSpec, Cluster
+from coevo.cluster.actor import Actor, ActorSpec
+from coevo.cluster.connection import Cluster
 from coevo.cluster.faults import ActorLost
 from coevo.cluster.roster import Roster
 from coevo.engines import wire

@@ -7,7 +7,7 @@ from itertools import count
 
 import pytest
 
-from coevo.cluster.connection import ActorSpec
+from coevo.cluster.actor import ActorSpec
 from coevo.cluster.faults import ActorLost, NoRoom, pack_error, raise_packed
 from coevo.cluster.roster import Roster
 from coevo.engines.fleet.engine import FleetEngine
