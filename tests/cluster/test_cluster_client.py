@@ -1,0 +1,98 @@
+"""A cluster that is joined from outside, through Ray's client server, and asks for a token."""
+
+import os
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from coevo.cluster import connection
+from coevo.cluster.connection import Cluster
+from coevo.engines.fleet.remote import RemoteFleet
+from coevo.errors import ConfigError
+from coevo.learning.models import ModelChoice, open_model
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+
+PORTS = ("--dashboard-agent-listen-port", "--runtime-env-agent-port", "--metrics-export-port")
+"""Those that two clusters on one machine would both take."""
+QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "PYTHONWARNINGS": "ignore"}
+
+
+@pytest.fixture(scope="module")
+def tokened(tmp_path_factory, until):
+    """The address of a client server, and what the environment has to say to be let in."""
+    port, *others = _free_ports(1 + len(PORTS))
+    told = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
+    # Not below pytest's own folder: the paths of the sockets in it may have 107 characters.
+    folder = Path("/tmp") / f"ray-{secrets.token_hex(4)}"
+    command = [
+        str(Path(sys.executable).with_name("ray")),
+        "start",
+        "--head",
+        "--block",
+        "--port",
+        "0",
+        "--num-cpus",
+        "2",
+    ]
+    command += ["--ray-client-server-port", str(port), "--min-worker-port", "0", "--max-worker-port", "0"]
+    command += ["--include-dashboard", "false", "--temp-dir", str(folder)]
+    command += [word for pair in zip(PORTS, map(str, others), strict=True) for word in pair]
+    log = tmp_path_factory.mktemp("ray") / "log"
+    with log.open("wb") as output:
+        head = subprocess.Popen(
+            command, stdout=output, stderr=output, env=os.environ | QUIET | told, start_new_session=True
+        )
+    try:
+        until(lambda: head.poll() is not None or _listens(port))
+        assert head.poll() is None, log.read_text()
+        yield f"ray://127.0.0.1:{port}", told
+    finally:
+        head.send_signal(signal.SIGTERM)
+        head.wait(60)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _free_ports(count):
+    opened = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    found = [each.getsockname()[1] for each in opened]
+    for each in opened:
+        each.close()
+    return found
+
+
+def _listens(port):
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def test_engines_are_reached_through_the_client_server(tokened, monkeypatch, until):
+    """With the token: a fleet opens there, has the weights of an engine here, and ends."""
+    address, told = tokened
+    for name, value in told.items():
+        monkeypatch.setenv(name, value)
+    here = open_model(ModelChoice("embedded")).engine
+    there = open_model(ModelChoice("embedded", engines=2, workers=2, ray=address)).engine
+    try:
+        assert isinstance(there, RemoteFleet)
+        assert there.fingerprint() == here.fingerprint()
+    finally:
+        there.close()
+        here.close()
+
+
+def test_without_the_token_one_line_says_what_may_be_missing(tokened, monkeypatch):
+    """Ray itself says nothing in that case, and waits."""
+    address, told = tokened
+    for name in told:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(connection, "CONNECT_S", 5.0)
+    with pytest.raises(ConfigError, match="if it asks for a token, set RAY_AUTH_MODE=token") as caught:
+        Cluster(address)
+    assert "\n" not in str(caught.value)
