@@ -17,7 +17,7 @@ from typing import IO, Any, Self
 
 from coevo.cluster.actor import Actor, ActorSpec
 from coevo.cluster.address import AUTO
-from coevo.cluster.faults import ActorLost, one_line, raise_packed
+from coevo.cluster.faults import TOKEN_ADVICE, ActorLost, one_line, raise_packed
 from coevo.cluster.frames import Header, Line
 from coevo.cluster.patience import Once
 from coevo.errors import ConfigError, ExtraMissingError
@@ -141,8 +141,8 @@ class Cluster:
             where = "on this machine (--ray auto)" if address == AUTO else f"at {address}"
             raise ConfigError(
                 f"expected a Ray cluster {where}, none answered within {CONNECT_S:g} s; check the address and that the "
-                "cluster runs (ray status), or start one with: ray start --head; if it asks for a token, set "
-                "RAY_AUTH_MODE=token"
+                "cluster runs (ray status), or start one with: ray start --head; "
+                f"if it asks for a token: {TOKEN_ADVICE}"
             ) from None
         except EOFError:
             raise self._ended() from None

@@ -18,18 +18,21 @@ import socket
 import sys
 import threading
 import warnings
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from typing import Any
 
 from coevo.cluster.address import AUTO, CLIENT_SCHEME, check_address, endpoint_of
-from coevo.cluster.faults import ActorLost, NoRoom, one_line, pack_error
+from coevo.cluster.faults import TOKEN_ADVICE, ActorLost, NoRoom, one_line, pack_error
 from coevo.cluster.frames import Header, Line
 from coevo.cluster.host import Host
 from coevo.errors import ConfigError
 
 _KNOCK_S = 5.0
+_JOINING_TRIES = "8"
+"""A second each. By itself Ray tries for longer than a run waits, which then could not say what it was."""
 _FAREWELL_S = 5.0
 _LEAVE_S = 10.0
 _PING_S = 60.0
@@ -200,10 +203,21 @@ def join(ray: Any, address: str) -> None:
                 "expected a Ray cluster on this machine (--ray auto), none is running; start one with: ray start "
                 "--head, or name one by --ray HOST:PORT"
             ) from error
+        if any("AuthToken" in str(cause) for cause in _causes(error)):
+            raise ConfigError(
+                f"expected to join the Ray cluster at {named}, it asks for a token: {TOKEN_ADVICE}"
+            ) from error
         raise ConfigError(
             f"expected to join the Ray cluster at {named}, got: {one_line(error)}; run coevo on one of its nodes, with "
             "the same Ray and Python, or name its client server by --ray ray://HOST:10001"
         ) from error
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    """An error and what it came from, nearest first."""
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
 
 
 def _knock(address: str) -> None:
@@ -231,6 +245,7 @@ def main(descriptor: int, address: str) -> None:
     """Join a cluster and answer the run until it is gone; returns only by ending the process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     line = Line(Connection(descriptor))
+    os.environ.setdefault("RAY_NUM_REDIS_GET_RETRIES", _JOINING_TRIES)
     warnings.simplefilter("ignore")  # of Ray's: nobody reads them here
     import ray
 

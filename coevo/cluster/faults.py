@@ -9,6 +9,10 @@ PLAIN = (ConfigError, ContentError, ModelError, SandboxError, RunError)
 """Errors that can be made again from their message alone."""
 
 
+TOKEN_ADVICE = "set RAY_AUTH_MODE=token, and have the token in RAY_AUTH_TOKEN or ~/.ray/auth_token"
+"""What to do for a cluster that wants to see a token; `ray start` says of one that it does."""
+
+
 class ActorLost(CoevoError):  # noqa: N818 - what happened, not a fault of what it was asked
     """An actor is gone, with its process or its node: says nothing of what it was asked."""
 

@@ -29,9 +29,10 @@ _PACKAGES = ("torch", "transformers", "tokenizers")
 WEIGHTS = ".safetensors"
 _SAMPLES, _SAMPLE_BYTES = 64, 1 << 16
 _ASK_VERSIONS = (
-    "import importlib.metadata as m, json; "
-    "print(json.dumps({n: m.version(n) for n in ('vllm', 'torch', 'transformers')}))"
+    "import importlib.metadata as m, json; named = m.packages_distributions(); "
+    "print(json.dumps({n: m.version(named[n][0]) for n in ('vllm', 'torch', 'transformers')}))"
 )
+"""By the names of what is imported: vLLM's build for CPUs is a package of another name."""
 _ASKING_S = 60.0
 
 

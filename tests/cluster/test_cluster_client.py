@@ -26,24 +26,16 @@ QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "PYTHONWARNINGS": "ignore"}
 
 @pytest.fixture(scope="module")
 def tokened(tmp_path_factory, until):
-    """The address of a client server, and what the environment has to say to be let in."""
-    port, *others = _free_ports(1 + len(PORTS))
+    """Addresses of a cluster from outside and on its node, and what the environment has to say to be let in."""
+    port, head_port, *others = _free_ports(2 + len(PORTS))
     told = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
     # Not below pytest's own folder: the paths of the sockets in it may have 107 characters.
     folder = Path("/tmp") / f"ray-{secrets.token_hex(4)}"
-    command = [
-        str(Path(sys.executable).with_name("ray")),
-        "start",
-        "--head",
-        "--block",
-        "--port",
-        "0",
-        "--num-cpus",
-        "2",
-    ]
-    command += ["--ray-client-server-port", str(port), "--min-worker-port", "0", "--max-worker-port", "0"]
-    command += ["--include-dashboard", "false", "--temp-dir", str(folder)]
-    command += [word for pair in zip(PORTS, map(str, others), strict=True) for word in pair]
+    options = {"--port": head_port, "--ray-client-server-port": port, "--temp-dir": folder, "--num-cpus": 2}
+    options |= {"--min-worker-port": 0, "--max-worker-port": 0, "--include-dashboard": "false"}
+    options |= dict(zip(PORTS, others, strict=True))
+    command = [str(Path(sys.executable).with_name("ray")), "start", "--head", "--block"]
+    command += [str(word) for pair in options.items() for word in pair]
     log = tmp_path_factory.mktemp("ray") / "log"
     with log.open("wb") as output:
         head = subprocess.Popen(
@@ -52,7 +44,7 @@ def tokened(tmp_path_factory, until):
     try:
         until(lambda: head.poll() is not None or _listens(port))
         assert head.poll() is None, log.read_text()
-        yield f"ray://127.0.0.1:{port}", told
+        yield {"outside": f"ray://127.0.0.1:{port}", "inside": f"127.0.0.1:{head_port}"}, told
     finally:
         head.send_signal(signal.SIGTERM)
         head.wait(60)
@@ -72,13 +64,14 @@ def _listens(port):
         return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
-def test_engines_are_reached_through_the_client_server(tokened, monkeypatch, until):
-    """With the token: a fleet opens there, has the weights of an engine here, and ends."""
-    address, told = tokened
+@pytest.mark.parametrize("side", ["outside", "inside"])
+def test_engines_are_reached_with_the_token(tokened, side, monkeypatch):
+    """A fleet opens there, has the weights of an engine here, and ends."""
+    addresses, told = tokened
     for name, value in told.items():
         monkeypatch.setenv(name, value)
     here = open_model(ModelChoice("embedded")).engine
-    there = open_model(ModelChoice("embedded", engines=2, workers=2, ray=address)).engine
+    there = open_model(ModelChoice("embedded", engines=2, workers=2, ray=addresses[side])).engine
     try:
         assert isinstance(there, RemoteFleet)
         assert there.fingerprint() == here.fingerprint()
@@ -87,12 +80,21 @@ def test_engines_are_reached_through_the_client_server(tokened, monkeypatch, unt
         here.close()
 
 
-def test_without_the_token_one_line_says_what_may_be_missing(tokened, monkeypatch):
-    """Ray itself says nothing in that case, and waits."""
-    address, told = tokened
+@pytest.mark.parametrize(
+    ("side", "said"),
+    [
+        ("outside", "if it asks for a token: set RAY_AUTH_MODE=token"),
+        ("inside", "it asks for a token: set RAY_AUTH_MODE"),
+    ],
+)
+def test_without_the_token_one_line_says_what_is_missing(tokened, side, said, monkeypatch, tmp_path):
+    """From outside Ray says nothing in that case, and waits."""
+    addresses, told = tokened
     for name in told:
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(connection, "CONNECT_S", 5.0)
-    with pytest.raises(ConfigError, match="if it asks for a token, set RAY_AUTH_MODE=token") as caught:
-        Cluster(address)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    if side == "outside":
+        monkeypatch.setattr(connection, "CONNECT_S", 5.0)
+    with pytest.raises(ConfigError, match=said) as caught:
+        Cluster(addresses[side])
     assert "\n" not in str(caught.value)
