@@ -178,7 +178,9 @@ class EndpointClient:
         if usage is None:
             bill.usage = usage = estimated_usage(request.text, document)
             self._count(prompt_tokens=usage.prompt, completion_tokens=usage.completion, estimated=1)
-            self._say("does not count tokens: they are estimated, one per four bytes")
+            self._say(
+                "does not count tokens: they are estimated, one per four bytes, and caps count each call at its worst"
+            )
         if answer.reason not in ("stop", "length"):
             self._say(f"ends an answer for the reason {answer.reason!r}: only after 'stop' it counts as whole")
         completion = Completion(request.id, answer.text, answer.finish, usage.completion)

@@ -5,12 +5,13 @@ prompt at a token per byte, which no tokeniser over bytes exceeds, with a margin
 at its full length. Where a server has counted more than that, the excess is held back from then on too. So the caps
 hold to the token wherever those bounds do, and are exceeded by the calls under way at most where they do not. What is
 never known, because a connection broke after the message had gone out or a gateway gave up waiting, counts at its
-worst; a refusal counts nothing.
+worst; a refusal counts nothing. Where a server does not say what it counted, an estimate is shown, and the caps go by
+the worst case all the same: reasoning that is billed and not sent is in no estimate.
 
 Prices are the user's: a table of them here would be out of date. Tokens a server had in a cache count at full price.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from threading import Lock
 from typing import Any, Literal
@@ -141,7 +142,7 @@ class Purse:
         self._lock = Lock()
         events = list(past)
         self._spent = spent_by_role(events)
-        self._held: dict[Role, Tokens] = {}
+        self._held = _doubts(events)
         self._next: int = sum(event["kind"] == SENT for event in events)
 
     def reached(self, role: Role, worst: Tokens) -> Cap | None:
@@ -175,7 +176,7 @@ class Purse:
         """
         role = call.account.role
         with self._lock:
-            self._held[role] = self._held[role] - call.worst
+            self._held[role] = self._held[role] - call.worst + _doubt(call.worst, actual, is_guess=is_guess)
             counted = call.worst if actual is None else actual
             self._spent[role] = _with(self._spent.get(role, Spent()), counted, is_guess=is_guess or actual is None)
             if actual is not None:
@@ -254,6 +255,24 @@ def spent_by_role(events: Iterable[Mapping[str, Any]]) -> dict[Role, Spent]:
     for event in open_calls.values():
         spent[event["role"]] = _with(_of(spent, event), _tokens(event), is_guess=True)
     return spent
+
+
+def _doubts(events: Sequence[Mapping[str, Any]]) -> dict[Role, Tokens]:
+    """What stays held back of a run's past calls, by role."""
+    worst = {event["call"]: _tokens(event) for event in events if event["kind"] == SENT}
+    held: dict[Role, Tokens] = {}
+    for event in events:
+        if event["kind"] == SPENT:
+            left = _doubt(worst[event["call"]], _tokens(event), is_guess=event["guessed"])
+            held[event["role"]] = held.get(event["role"], Tokens()) + left
+    return held
+
+
+def _doubt(worst: Tokens, actual: Tokens | None, *, is_guess: bool) -> Tokens:
+    """What stays held back of a call that has ended: all that may have been spent beyond an estimate."""
+    if actual is None or not is_guess:
+        return Tokens()
+    return Tokens(max(0, worst.prompt - actual.prompt), max(0, worst.completion - actual.completion))
 
 
 def _of(spent: Mapping[Role, Spent], event: Mapping[str, Any]) -> Spent:

@@ -111,6 +111,24 @@ def test_a_killed_run_counts_at_least_what_it_spent(calls, cap, cut):
     assert len({event["call"] for event in again if event["kind"] == SENT}) == again.kinds.count(SENT)
 
 
+@given(calls=CALLS, cap=st.integers(1, 60_000), cut=st.integers(0, 80), share=st.floats(0, 1))
+def test_of_a_server_that_does_not_count_nothing_is_hoped(calls, cap, cut, share):
+    """However little its answers look like, what it may have written counts, also after a resume."""
+    kept = [(size, longest, min(read, size), min(wrote, longest)) for size, longest, read, wrote in calls]
+    truth, past = Tokens(), []
+    for part in (kept[:cut], kept[cut:]):
+        purse, past = purse_of(past, max_spent_tokens=cap)
+        account = Account(purse, "model")
+        for size, longest, read, wrote in part:
+            if isinstance(call := account.begin("r", Tokens(size, longest)), str):
+                break
+            truth += Tokens(read, wrote)
+            call.end(Tokens(int(share * read), int(share * wrote)), is_guess=True)
+    assert truth.total <= cap
+    shown = sum(spent.tokens.total for spent in spent_by_role(past).values())
+    assert shown == sum(e["prompt_tokens"] + e["completion_tokens"] for e in past if e["kind"] == SPENT)
+
+
 def test_a_call_is_foreseen_as_large_as_the_largest_surprise():
     """A hidden system prompt surprises once; from then on it is held back for, and so is reasoning beyond the limit."""
     purse, _ = purse_of()
