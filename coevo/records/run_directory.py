@@ -6,6 +6,7 @@ trackers.json
 
 import json
 import logging
+import shutil
 import tomllib
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
@@ -35,7 +36,7 @@ class RunDirectory:
         """Make a new directory `runs_dir/name-<UTC time>` (with a counter if taken) and write its config.
 
         Raises:
-            RunError: If the directory cannot be made.
+            RunError: If the directory cannot be made; then nothing of it is left.
         """
         stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
         try:
@@ -43,10 +44,14 @@ class RunDirectory:
             path = _first_free(runs_dir, f"{name}-{stamp}")
         except OSError as error:
             raise RunError(f"expected a directory to write runs to at {runs_dir}, got: {error.strerror}") from error
-        for folder in _FOLDERS:
-            (path / folder).mkdir()
         run = cls(path)
-        run.save_config(config)
+        try:
+            for folder in _FOLDERS:
+                (path / folder).mkdir()
+            run.save_config(config)
+        except OSError as error:  # such as a full disk
+            shutil.rmtree(path, ignore_errors=True)
+            raise RunError(f"expected to begin a run in {path}, got: {error.strerror}") from error
         return run
 
     @classmethod

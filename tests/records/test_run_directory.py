@@ -1,4 +1,7 @@
+import errno
+import os
 import tomllib
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -6,6 +9,7 @@ from hypothesis import strategies as st
 
 from coevo.candidate import Candidate
 from coevo.errors import RunError
+from coevo.records import run_directory as run_directory_module
 from coevo.records.run_directory import RunDirectory, to_toml
 
 scalars = (
@@ -27,6 +31,23 @@ def test_config_round_trip(tmp_path):
     """What was written is read back, without the schema version and without fields that are None."""
     directory = RunDirectory.create(tmp_path, "tsp", {"budget": 5, "target": None, "start": ["a.py"]})
     assert RunDirectory.open(directory.path).config() == {"budget": 5, "start": ["a.py"]}
+
+
+@pytest.mark.parametrize("fails", ["mkdir", "write"])
+def test_a_run_that_cannot_begin_leaves_no_directory(tmp_path, monkeypatch, fails):
+    """A disk that is full in the middle: one line, and nothing that looks like a run."""
+
+    def full(*_, **__):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    if fails == "mkdir":
+        real = Path.mkdir
+        monkeypatch.setattr(Path, "mkdir", lambda path, *a, **k: (full if path.name == "es" else real)(path, *a, **k))
+    else:
+        monkeypatch.setattr(run_directory_module, "write_text", full)
+    with pytest.raises(RunError, match="No space left"):
+        RunDirectory.create(tmp_path, "tsp", {"seed": 1})
+    assert not list(tmp_path.iterdir())
 
 
 def test_two_runs_never_share_a_directory(tmp_path):
