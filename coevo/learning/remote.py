@@ -6,21 +6,18 @@ import os
 import subprocess
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from coevo.cluster.actor import ActorSpec
 from coevo.cluster.connection import Cluster
 from coevo.engines.fleet.remote import RemoteFleet
-from coevo.engines.fleet.servant import EngineServant
 from coevo.engines.guiding import basis_file
-from coevo.engines.llama_shape import SMALL_MODEL
 from coevo.engines.loading import inspect_folder, resolve_model
 from coevo.engines.policy import GUIDED, WeightPolicy
 from coevo.errors import ModelError
 from coevo.interfaces import Engine
-from coevo.learning.models import ModelChoice, open_model
+from coevo.learning.choice import ModelChoice
 
 CPUS_OF_A_PROCESS = 0.5
 """What a process that generates keeps of a node: engines and judges of a search take turns, as on one machine."""
@@ -58,22 +55,9 @@ def open_remote_fleet(choice: ModelChoice, slots: int) -> Engine:
     return RemoteFleet(cluster, spec, choice.engines, here=here, slots=slots, heals=choice.heals)
 
 
-def servant(settings: Mapping[str, Any], _payload: bytes) -> EngineServant:
-    """What the actor of an engine holds.
-
-    Args:
-        settings: From `pack_choice`.
-    """
-    choice = unpack_choice(settings)
-    return EngineServant(lambda: open_model(choice).engine, partial(identity_of, choice))
-
-
 def pack_choice(choice: ModelChoice) -> dict[str, Any]:
     """The choice of one engine of a fleet, as plain values."""
-    each = replace(
-        choice, workers=max(1, choice.workers // choice.engines), engines=1, heals=False, ray=None,
-        model=_absolute(choice.model),
-    )  # fmt: skip
+    each = replace(choice.of_one_engine, model=_absolute(choice.model))
     values = {field.name: getattr(each, field.name) for field in fields(each)}
     return values | {"weights": each.weights.model_dump(mode="json")}
 
@@ -145,12 +129,12 @@ def _spec(choice: ModelChoice, cluster: Cluster) -> ActorSpec:
     settings = pack_choice(choice)
     processes, uses_devices = 1, False
     if choice.engine != "scripted":
-        is_small = choice.engine != "vllm" and _num_parameters(choice) < SMALL_MODEL
+        is_small = choice.is_served_small(_num_parameters(choice))
         processes = settings["workers"] if is_small else choice.tensor_parallel
         uses_devices = not is_small and cluster.gpus > 0
     return ActorSpec(
         "an engine",
-        "coevo.learning.remote:servant",
+        "coevo.learning.hosted:servant",
         settings,
         cpus=CPUS_OF_A_PROCESS * processes,
         gpus=choice.tensor_parallel if uses_devices else 0,

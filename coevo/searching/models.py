@@ -4,7 +4,8 @@ from coevo.content import ProblemFolder
 from coevo.errors import ConfigError
 from coevo.evolution.renderers import RendererName
 from coevo.interfaces import Engine
-from coevo.learning.models import ModelChoice, OpenModel, open_model, renderer_of_model
+from coevo.learning.choice import ModelChoice
+from coevo.learning.models import OpenModel, open_model, renderer_of_model
 from coevo.searching.config import SearchConfig
 
 

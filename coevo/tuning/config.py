@@ -15,8 +15,8 @@ from coevo.engines.policy import FROZEN, GUIDED, WeightPolicy
 from coevo.environments.loading import find_environment
 from coevo.errors import ConfigError, RunError
 from coevo.es.settings import ESSettings
+from coevo.learning.choice import ModelChoice
 from coevo.learning.layers import layered
-from coevo.learning.models import ModelChoice
 from coevo.learning.suiting import SCRIPT, check_suits
 from coevo.records.run_directory import RunDirectory
 from coevo.records.run_kind import TUNE, check_kind

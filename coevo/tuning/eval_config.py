@@ -13,7 +13,7 @@ from coevo.engines.endpoint.spending import Allowance
 from coevo.engines.policy import WeightPolicy
 from coevo.environments.loading import find_environment
 from coevo.errors import ConfigError, RunError
-from coevo.learning.models import EngineName, ModelChoice
+from coevo.learning.choice import EngineName, ModelChoice
 from coevo.learning.suiting import check_suits
 from coevo.records.run_directory import RunDirectory
 from coevo.records.run_kind import EVAL_AGENT, check_kind

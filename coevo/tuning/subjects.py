@@ -11,7 +11,8 @@ from coevo.errors import ConfigError, RunError
 from coevo.es.history import read_history
 from coevo.es.record import StepRecord
 from coevo.interfaces import Engine
-from coevo.learning.models import ModelChoice, OpenModel, open_model
+from coevo.learning.choice import ModelChoice
+from coevo.learning.models import OpenModel, open_model
 from coevo.records.event_log import Event, read_events
 from coevo.records.run_directory import RunDirectory
 from coevo.skills import Skill

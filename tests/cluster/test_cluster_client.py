@@ -15,7 +15,8 @@ from coevo.cluster import connection
 from coevo.cluster.connection import Cluster
 from coevo.engines.fleet.remote import RemoteFleet
 from coevo.errors import ConfigError
-from coevo.learning.models import ModelChoice, open_model
+from coevo.learning.choice import ModelChoice
+from coevo.learning.models import open_model
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 

@@ -28,7 +28,8 @@ from coevo.engines.loading import resolve_model
 from coevo.errors import ConfigError, ExtraMissingError, ModelError, SandboxError
 from coevo.evaluation import EvaluationPool
 from coevo.evaluation.remote_judge import Case, RemoteJudge
-from coevo.learning.models import ModelChoice, open_model
+from coevo.learning.choice import ModelChoice
+from coevo.learning.models import open_model
 from coevo.learning.remote import model_identity, pack_choice, unpack_choice
 from coevo.searching.api import config_of, resume_search
 
@@ -148,7 +149,7 @@ def test_what_is_waited_for_long_is_said_once(nodes, two, monkeypatch, caplog, u
         assert _waits(caplog) == ["an engine (99 CPU) waits for room on a node of the cluster, with 4 of 4 CPU, 0 of 0 "
                                   "GPU free; it is given up after 3 s"]  # fmt: skip
         choice = ModelChoice("embedded", ray=nodes.address)
-        working = cluster.actor(ActorSpec("an engine", "coevo.learning.remote:servant", pack_choice(choice)))
+        working = cluster.actor(ActorSpec("an engine", "coevo.learning.hosted:servant", pack_choice(choice)))
         working.open()
         began = time.monotonic()
         working.ask({"do": "open"})

@@ -6,14 +6,15 @@ import pytest
 
 from coevo.engines.placement import VISIBLE
 from coevo.errors import ConfigError
-from coevo.learning import models
-from coevo.learning.models import ModelChoice, open_model
+from coevo.learning import choice, models
+from coevo.learning.choice import ModelChoice
+from coevo.learning.models import open_model
 
 
 @pytest.fixture
 def large(monkeypatch):
     """A choice of two engines whose model counts as a large one, so that GPUs serve it where there are any."""
-    monkeypatch.setattr(models, "SMALL_MODEL", 0)
+    monkeypatch.setattr(choice, "SMALL_MODEL", 0)
     return ModelChoice("embedded", workers=2, engines=2)
 
 

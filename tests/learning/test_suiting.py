@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coevo.errors import ConfigError
-from coevo.learning.models import ModelChoice, renderer_of_model
+from coevo.learning.choice import ModelChoice
+from coevo.learning.models import renderer_of_model
 from coevo.learning.suiting import SCRIPT, check_suits
 
 NAMES = ("", "embedded", "player", "s.json", "path/to/model", "Qwen/Qwen3-0.6B", "http://h/v1#m", "HTTPS://h/v1")

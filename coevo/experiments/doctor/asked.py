@@ -13,7 +13,7 @@ from coevo.engines.loading import EMBEDDED, PLAYER, resolve_model
 from coevo.environments.loading import EnvironmentFolder, find_environment
 from coevo.errors import ConfigError
 from coevo.es.settings import ESSettings
-from coevo.learning.models import ModelChoice
+from coevo.learning.choice import ModelChoice
 from coevo.searching.config import SearchConfig, make_config
 from coevo.searching.models import choice_of
 from coevo.tuning.config import TuneConfig, make_tune_config

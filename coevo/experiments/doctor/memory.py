@@ -8,7 +8,7 @@ from coevo.engines.llama_shape import SMALL_MODEL
 from coevo.engines.policy import Restore
 from coevo.experiments.doctor.finding import Finding, failed, passed, warned
 from coevo.experiments.doctor.gpu import Gpu
-from coevo.learning.models import ModelChoice
+from coevo.learning.choice import ModelChoice
 
 NAME = "memory"
 JUDGE_BYTES = 150 << 20

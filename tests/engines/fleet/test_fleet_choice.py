@@ -9,7 +9,8 @@ from coevo.engines.fleet.engine import FleetEngine
 from coevo.engines.scripted import ScriptedEngine
 from coevo.errors import ConfigError
 from coevo.experiments.probe_config import make_probe_config
-from coevo.learning.models import ModelChoice, open_model
+from coevo.learning.choice import ModelChoice
+from coevo.learning.models import open_model
 from coevo.searching.config import SearchConfig, make_config
 from coevo.searching.models import choice_of
 from coevo.tuning.config import TuneConfig, make_tune_config

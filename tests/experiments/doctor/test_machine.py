@@ -14,7 +14,7 @@ from coevo.experiments.doctor.cgroups import ControlGroups
 from coevo.experiments.doctor.gpu import Accelerators, Gpu, driver_version, gpu, look_for_gpus
 from coevo.experiments.doctor.memory import Copies, Room, copies_of, frozen_memory, host_bytes, memory
 from coevo.experiments.doctor.processor import processor
-from coevo.learning.models import ModelChoice
+from coevo.learning.choice import ModelChoice
 
 GB = 10**9
 
