@@ -82,11 +82,16 @@ def _print_best(result: SearchResult) -> None:
     out.print(table)
     out.print(_progress(result), markup=False, soft_wrap=True)
     out.print(
-        f"{result.status}: {_spent(result.budget)}, {result.wall_s:.0f} s, model fingerprint {result.fingerprint}",
+        f"{result.status}: {_spent(result.budget)}, {result.wall_s:.0f} s{_weights(result)}",
         markup=False,
         soft_wrap=True,
     )
     _print_run(result)
+
+
+def _weights(result: SearchResult) -> str:
+    """What a model's weights came to; nothing where they are out of reach, behind a server, or there are none."""
+    return f", model fingerprint {result.fingerprint}" if int(result.fingerprint, 16) else ""
 
 
 def _print_run(result: SearchResult) -> None:
