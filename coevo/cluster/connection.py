@@ -26,6 +26,7 @@ IMPORT_S = 120.0
 """How long Ray may take to be imported, which reads many files."""
 CONNECT_S = 20.0
 """How long a cluster may take to answer."""
+GONE = "the connection to the Ray cluster has ended; see that its head runs, then resume the run"
 _LEAVE_S = 15.0
 _LAST_WORDS_BYTES = 2000
 
@@ -171,7 +172,7 @@ class Cluster:
             future.set_exception(self._gone())
 
     def _gone(self) -> ActorLost:
-        return ActorLost("the connection to the Ray cluster has ended; see that its head runs, then resume the run")
+        return ActorLost(GONE)
 
     def _last_words(self) -> str:
         size = self._log.seek(0, os.SEEK_END)

@@ -5,13 +5,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from coevo.cluster.actor import Actor, ActorSpec
-from coevo.cluster.connection import Cluster
+from coevo.cluster.connection import GONE, Cluster
 from coevo.cluster.faults import ActorLost
 from coevo.cluster.roster import Roster
 from coevo.engines import wire
 from coevo.engines.fleet.engine import FleetEngine
 from coevo.engines.fleet.faults import EngineLost
-from coevo.errors import ModelError
+from coevo.errors import ModelError, RunError
 from coevo.interfaces import Completion, Engine, Request, Update
 
 
@@ -121,6 +121,8 @@ class RemoteFleet(FleetEngine):
         self._cluster.close()
 
     def _open_engine(self) -> Engine:
+        if self._cluster.is_over and not self._is_leaving:
+            raise RunError(GONE)  # no other engine can be had, so the fleet is not to try
         actor = self._cluster.actor(self._spec)
         self._actors.append(actor)
         if self._is_leaving:

@@ -15,7 +15,7 @@ from coevo.engines.fleet.faults import EngineLost
 from coevo.engines.fleet.remote import RemoteEngine, RemoteFleet
 from coevo.engines.fleet.servant import CHUNK, EngineServant
 from coevo.engines.scripted import ScriptedEngine
-from coevo.errors import ConfigError, ModelError
+from coevo.errors import ConfigError, ModelError, RunError
 from coevo.interfaces import Engine, Member, Partition, Request, Sampling, Update
 
 SPEC = ActorSpec("an engine", "nowhere:nothing")
@@ -30,6 +30,7 @@ class Near:
         self._identity = identity or {"model": "same"}
         self._numbers = count()
         self.actors = []
+        self.is_over = False
 
     def actor(self, spec):
         """Another actor."""
@@ -271,3 +272,21 @@ def test_a_fault_of_ours_crosses_as_such():
     with pytest.raises(RuntimeError, match="KeyError: 'x'"):
         raise_packed(pack_error(KeyError("x")))
     raise_packed({"fine": 1})
+
+
+def test_without_its_cluster_a_fleet_opens_no_engine(asked, caplog):
+    """The connection ends under a call: that is the error, after one attempt of each engine."""
+    near = Near(lambda: ScriptedEngine(["one", "two", "three"]))
+    near.close = lambda: None
+    fleet = RemoteFleet(near, SPEC, 2, here={}, slots=1, heals=False)
+    try:
+        assert len(list(fleet.generate(asked(3)))) == 3
+        near.is_over = True
+        for actor in near.actors:
+            actor.is_closed = True
+        with pytest.raises(RunError, match="then resume the run"):
+            list(fleet.generate(asked(3)))
+    finally:
+        fleet.close()
+    assert len(near.actors) == 2
+    assert caplog.text.count("opened anew") <= 2
