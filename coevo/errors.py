@@ -22,6 +22,11 @@ def escaped(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
+def one_line(text: object, most: int | None = None) -> str:
+    """A text, or an error's, without line breaks, cut off after so many characters."""
+    return " ".join(str(text).split())[:most]
+
+
 class CoevoError(Exception):
     """Base of every error whose message is meant for the user."""
 

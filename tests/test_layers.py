@@ -22,7 +22,7 @@ LAYERS = [
     {"prompt_files"},
     {"content"},
     {"kernel_cache"},
-    {"answer_bounds", "interfaces", "candidate", "block", "idioms", "sudoku_boards", "errors"},
+    {"answer_bounds", "interfaces", "candidate", "block", "idioms", "sudoku_boards", "child_environ", "errors"},
 ]
 MODULES = sorted(PACKAGE.rglob("*.py"))
 

@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import IO, Self
 
 from coevo.authoring.findings import Finding, failed
+from coevo.child_environ import child_environ
 from coevo.evaluation.verdict import one_line
 from coevo.sandbox.wire import Channel, ChannelClosedError, DeadlineError
 
@@ -74,7 +75,7 @@ class Isolated:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._said,
-            env=_environment(),
+            env=child_environ(),
             start_new_session=True,
             bufsize=0,
         )
@@ -112,11 +113,3 @@ def _ending(pid: int) -> str:
             return f"exit code {status.si_status}" if is_exit else f"killed by {signal.Signals(status.si_status).name}"
         time.sleep(_ENDING_S / 100)
     return "it closed or garbled the pipe on which it answers"
-
-
-def _environment() -> dict[str, str]:
-    """This process's environment, with this coevo importable."""
-    environment = dict(os.environ)
-    roots = [str(Path(__file__).resolve().parents[2]), *filter(None, [environment.get("PYTHONPATH")])]
-    environment["PYTHONPATH"] = os.pathsep.join(roots)
-    return environment

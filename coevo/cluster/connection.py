@@ -12,15 +12,15 @@ from concurrent.futures import Future
 from contextlib import suppress
 from itertools import count
 from multiprocessing.connection import Pipe
-from pathlib import Path
 from typing import IO, Any, Self
 
+from coevo.child_environ import child_environ
 from coevo.cluster.actor import Actor, ActorSpec
 from coevo.cluster.address import AUTO
-from coevo.cluster.faults import TOKEN_ADVICE, ActorLost, one_line, raise_packed
+from coevo.cluster.faults import MOST_CHARS, TOKEN_ADVICE, ActorLost, raise_packed
 from coevo.cluster.frames import Header, Line
 from coevo.cluster.patience import Once
-from coevo.errors import ConfigError, ExtraMissingError
+from coevo.errors import ConfigError, ExtraMissingError, one_line
 
 IMPORT_S = 120.0
 """How long Ray may take to be imported, which reads many files."""
@@ -178,16 +178,12 @@ class Cluster:
         size = self._log.seek(0, os.SEEK_END)
         self._log.seek(max(0, size - _LAST_WORDS_BYTES))
         lines = self._log.read().decode(errors="replace").strip().splitlines()
-        return one_line(lines[-1]) if lines else "no message"
+        return one_line(lines[-1], MOST_CHARS) if lines else "no message"
 
 
 def _start_envoy(address: str, log: IO[bytes]) -> tuple[subprocess.Popen[bytes], Line]:
     """The process, in a session of its own: a terminal's Ctrl-C is the run's to handle."""
     ours, theirs = Pipe()
-    package_root = str(Path(__file__).resolve().parent.parent.parent)
-    environ = dict(os.environ)
-    inherited = environ.get("PYTHONPATH")
-    environ["PYTHONPATH"] = package_root if not inherited else f"{package_root}{os.pathsep}{inherited}"
     try:
         process = subprocess.Popen(
             [sys.executable, "-P", "-m", "coevo.cluster.envoy", str(theirs.fileno()), address],
@@ -195,7 +191,7 @@ def _start_envoy(address: str, log: IO[bytes]) -> tuple[subprocess.Popen[bytes],
             stdout=log,
             stderr=log,
             pass_fds=(theirs.fileno(),),
-            env=environ,
+            env=child_environ(),
             cwd="/",  # actors look for modules where the envoy stands
             start_new_session=True,
         )

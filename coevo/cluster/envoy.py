@@ -25,10 +25,10 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from coevo.cluster.address import AUTO, CLIENT_SCHEME, check_address, endpoint_of
-from coevo.cluster.faults import TOKEN_ADVICE, ActorLost, NoRoom, one_line, pack_error
+from coevo.cluster.faults import MOST_CHARS, TOKEN_ADVICE, ActorLost, NoRoom, pack_error
 from coevo.cluster.frames import Header, Line
 from coevo.cluster.host import Host
-from coevo.errors import ConfigError
+from coevo.errors import ConfigError, one_line
 
 _KNOCK_S = 5.0
 _JOINING_TRIES = "8"
@@ -166,7 +166,7 @@ class Envoy:
 
 def _first_line(error: BaseException) -> str:
     """What Ray says of a lost actor, without the actor's numbers."""
-    return one_line(str(error).strip().partition("\n")[0]).removesuffix(".")
+    return one_line(str(error).strip().partition("\n")[0], MOST_CHARS).removesuffix(".")
 
 
 def resources(ray: Any) -> Header:
@@ -208,8 +208,8 @@ def join(ray: Any, address: str) -> None:
                 f"expected to join the Ray cluster at {named}, it asks for a token: {TOKEN_ADVICE}"
             ) from error
         raise ConfigError(
-            f"expected to join the Ray cluster at {named}, got: {one_line(error)}; run coevo on one of its nodes, with "
-            "the same Ray and Python, or name its client server by --ray ray://HOST:10001"
+            f"expected to join the Ray cluster at {named}, got: {one_line(error, MOST_CHARS)}; run coevo on one of its "
+            "nodes, with the same Ray and Python, or name its client server by --ray ray://HOST:10001"
         ) from error
 
 

@@ -3,12 +3,14 @@
 from collections.abc import Mapping
 from typing import Any
 
-from coevo.errors import CoevoError, ConfigError, ContentError, ModelError, RunError, SandboxError
+from coevo.errors import CoevoError, ConfigError, ContentError, ModelError, RunError, SandboxError, one_line
 
 PLAIN = (ConfigError, ContentError, ModelError, SandboxError, RunError)
 """Errors that can be made again from their message alone."""
 
 
+MOST_CHARS = 400
+"""Of a message of somebody else's, such as Ray."""
 TOKEN_ADVICE = "set RAY_AUTH_MODE=token, and have the token in RAY_AUTH_TOKEN or ~/.ray/auth_token"
 """What to do for a cluster that wants to see a token; `ray start` says of one that it does."""
 
@@ -29,9 +31,9 @@ def pack_error(error: BaseException) -> dict[str, Any]:
     """An error as a header."""
     kind = next((known for known in _CROSSING if isinstance(error, known)), None)
     if isinstance(error, ConnectionError | EOFError):  # of something that an engine is on the other end of
-        return {"error": ModelError.__name__, "message": one_line(f"{type(error).__name__}: {error}")}
+        return {"error": ModelError.__name__, "message": one_line(f"{type(error).__name__}: {error}", MOST_CHARS)}
     if kind is None:
-        return {"error": "", "message": one_line(f"{type(error).__name__}: {error}")}
+        return {"error": "", "message": one_line(f"{type(error).__name__}: {error}", MOST_CHARS)}
     return {"error": kind.__name__, "message": str(error)}
 
 
@@ -49,8 +51,3 @@ def raise_packed(header: Mapping[str, Any], where: str = "") -> None:
     if "error" in header:
         kind = _KINDS.get(header["error"], RuntimeError)
         raise kind(f"{where}{header['message']}")
-
-
-def one_line(text: object, most: int = 400) -> str:
-    """A text without line breaks, cut off."""
-    return " ".join(str(text).split())[:most]

@@ -8,7 +8,7 @@ once more with the system's words as the user's and neighbours of one role as on
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from coevo.errors import ModelError
+from coevo.errors import ModelError, one_line
 from coevo.interfaces import Message
 
 _FEW = 6
@@ -38,7 +38,7 @@ def write_conversation(tokenizer: Any, messages: Sequence[Message]) -> str:
     roles = ", ".join(message.role for message in messages[:_FEW]) + (", …" if len(messages) > _FEW else "")
     raise ModelError(
         f"expected a chat template that takes a conversation ({roles}), the template of {tokenizer.name_or_path} "
-        f"refuses it: {' '.join(str(refusal).split())[:200]}; use a model tuned for chat"
+        f"refuses it: {one_line(refusal, 200)}; use a model tuned for chat"
     )
 
 

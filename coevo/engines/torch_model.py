@@ -6,7 +6,7 @@ logits; the same requests in the same groups always give the same tokens.
 """
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from coevo.engines.loading import ModelFolder
 from coevo.engines.naming import match_names
 from coevo.engines.torch_cells import contiguous
 from coevo.engines.torch_low_rank import LowRankLinears
-from coevo.errors import ModelError
+from coevo.errors import ModelError, one_line
 from coevo.interfaces import Member
 
 FloatArray = NDArray[np.float32]
@@ -159,8 +159,7 @@ def _ignorable(model: Any) -> list[str]:
 
 
 def _unloadable(folder: ModelFolder, error: BaseException) -> ModelError:
-    reason: Callable[[str], str] = lambda text: " ".join(text.split())[:300]  # noqa: E731
     return ModelError(
         f"expected a causal language model that transformers can load in {folder.path}, got "
-        f"{type(error).__name__}: {reason(str(error))}; name another model"
+        f"{type(error).__name__}: {one_line(error, 300)}; name another model"
     )

@@ -1,7 +1,6 @@
 """The pool's handle on one judge: start it, ask it, replace it when it dies, end it."""
 
 import logging
-import os
 import subprocess
 import sys
 import threading
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from coevo.candidate import Evaluation
+from coevo.child_environ import child_environ
 from coevo.content import ProblemFolder
 from coevo.errors import ContentError, SandboxError
 from coevo.evaluation.verdict import one_line
@@ -220,12 +220,7 @@ def read_reply(reply: Mapping[str, Any]) -> Evaluation | int:
 
 def _spawn(numba_cache: Path | None) -> subprocess.Popen[bytes]:
     """A judge in a session of its own, so that a terminal's Ctrl-C does not reach it."""
-    package_root = str(Path(__file__).resolve().parent.parent.parent)
-    inherited = os.environ.get("PYTHONPATH")
-    environ = dict(os.environ)
-    environ["PYTHONPATH"] = package_root if not inherited else f"{package_root}{os.pathsep}{inherited}"
-    if numba_cache is not None:
-        environ["NUMBA_CACHE_DIR"] = str(numba_cache)
+    environ = child_environ() if numba_cache is None else child_environ(NUMBA_CACHE_DIR=str(numba_cache))
     return subprocess.Popen(
         [sys.executable, "-P", "-m", "coevo.evaluation.judge"],
         stdin=subprocess.PIPE,

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from coevo.errors import InstanceFileError
+from coevo.errors import InstanceFileError, one_line
 from coevo.problemkit.text_files import LARGEST
 from coevo.problemkit.tsplib import MAX_NODES
 
@@ -52,7 +52,7 @@ def load_numbers(file: Path) -> NDArray[np.float64]:
             array = np.lib.format.read_array(opened, allow_pickle=False)
     except Exception as error:
         # NumPy parses the header with Python's tokenizer, whose errors have nothing else in common.
-        message = f"expected an array in NumPy's .npy format, got: {' '.join(str(error).split())}"
+        message = f"expected an array in NumPy's .npy format, got: {one_line(error)}"
         raise InstanceFileError(file, None, message) from error
     if array.dtype.kind not in "iuf":
         raise InstanceFileError(file, None, f"expected an array of real numbers, got {array.dtype}")

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from coevo.errors import InstanceFileError
+from coevo.errors import InstanceFileError, one_line
 from coevo.problemkit.packing_text import LARGEST, PackingRecord, parse_packing_text
 from coevo.problemkit.text_files import read_lines
 
@@ -78,7 +78,7 @@ def _load(file: Path) -> NDArray[Any]:
                 found = dict(loaded)
     except Exception as error:
         # NumPy parses the header with Python's tokenizer, and archives with zlib: errors that have nothing in common.
-        message = f"expected an array of NumPy's without pickles, got: {' '.join(str(error).split())}"
+        message = f"expected an array of NumPy's without pickles, got: {one_line(error)}"
         raise InstanceFileError(file, None, message) from error
     if "demands" not in found:
         names = ", ".join(found) or "none"

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
-from coevo.errors import RunError
+from coevo.errors import RunError, one_line
 from coevo.records.event_log import Event
 
 Handler = Callable[[Event], None]
@@ -30,7 +30,7 @@ def take(event: Event, handlers: Handlers, first: Handler | None = None) -> None
         if (handler := handlers.get(event["kind"])) is not None:
             handler(event)
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
-        reason = " ".join(str(error).split())[:_SHOWN]
+        reason = one_line(error, _SHOWN)
         raise RunError(
             f"expected a {event['kind']} event as this version writes it, got {str(dict(event))[:_SHOWN]}: "
             f"{type(error).__name__} {reason}; the log was edited, or another version wrote it"

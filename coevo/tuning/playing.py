@@ -14,7 +14,7 @@ from functools import partial
 
 from coevo.environments.contract import BrokenContractError, check_step, checked_messages
 from coevo.environments.spec import EpisodeLimits
-from coevo.errors import RunError
+from coevo.errors import RunError, one_line
 from coevo.interfaces import Completion, Engine, Environment, Message, Request, Sampling, Step
 from coevo.learning.seeds import seed_of
 from coevo.tuning.episodes import Assignment, Ended, Episode, Turn
@@ -177,7 +177,7 @@ class Rollouts:
             yield self._fault(game, error)
 
     def _fault(self, game: _Game, error: BaseException) -> Episode:
-        detail = " ".join(f"{type(error).__name__}: {error}".split())[:DETAIL_CHARS]
+        detail = one_line(f"{type(error).__name__}: {error}", DETAIL_CHARS)
         return replace(self._episode(game, "fault"), score=None, detail=detail)
 
     def _over(self, game: _Game, ended: Ended) -> Episode:

@@ -25,7 +25,7 @@ import numpy as np
 from coevo.engines.checkpoint import FloatArray, write_checkpoint
 from coevo.engines.low_rank import member_scale
 from coevo.engines.vllm.config import module_suffixes
-from coevo.errors import ModelError
+from coevo.errors import ModelError, one_line
 from coevo.interfaces import Member, Request
 
 Shape = tuple[int, ...]
@@ -108,7 +108,7 @@ class Adapters:
                 self._engine.add_lora(asked)
             except Exception as error:  # whatever vLLM or the model's layers raise
                 self._engine.remove_lora(number)  # one that was taken half-way would keep its slot
-                reason = " ".join(str(error).split())[:300]
+                reason = one_line(error, 300)
                 raise ModelError(
                     f"expected vLLM to take a low-rank member as an adapter, got {type(error).__name__}: {reason}; "
                     "use dense members, or the engine 'torch'"

@@ -9,7 +9,7 @@ from typing import Any
 from coevo.engines.loading import ModelFolder
 from coevo.engines.vllm.canary import Table
 from coevo.engines.vllm.config import VllmOptions, require_adaptable
-from coevo.errors import ModelError
+from coevo.errors import ModelError, one_line
 
 _CANARY_TOKENS = 8
 _CANARY_LOGPROBS = 16
@@ -32,7 +32,7 @@ def start_vllm(folder: ModelFolder, options: VllmOptions) -> Any:
     try:
         return vllm.LLM(**options.engine_arguments(folder, is_cpu=platform.is_cpu()))
     except Exception as error:  # whatever vLLM or the model's code raises
-        reason = " ".join(str(error).split())[:300]
+        reason = one_line(error, 300)
         raise ModelError(
             f"expected a model that vLLM can serve in {folder.path}, got {type(error).__name__}: {reason}; "
             "use the engine 'torch' or other options"

@@ -13,6 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
 
+from coevo.child_environ import child_environ
 from coevo.evaluation.verdict import one_line
 from coevo.experiments.doctor.asked import Asked
 from coevo.experiments.doctor.checks import CHECKS, Check, allowed_s
@@ -107,7 +108,7 @@ class Attendant:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._said,
-            env=_environment(self._folder),
+            env=child_environ(TMPDIR=str(self._folder)),
             start_new_session=True,
             bufsize=0,
         )
@@ -139,9 +140,3 @@ class Attendant:
         self._end()
         how = "it closed its pipe" if code is None else f"exit code {code}"
         return one_line(f"{how}, {lines[-1]}" if lines else how)
-
-
-def _environment(folder: Path) -> dict[str, str]:
-    """This process's environment, with this coevo importable and temporary files in `folder`."""
-    roots = [str(Path(__file__).resolve().parents[3]), *filter(None, [os.environ.get("PYTHONPATH")])]
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(roots), "TMPDIR": str(folder)}

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
-from coevo.errors import CoevoError
+from coevo.errors import CoevoError, one_line
 from coevo.records.event_log import Event
 from coevo.records.run_directory import RunDirectory
 from coevo.reporting.live.account import Account, account_of, grid_page_of
@@ -75,7 +75,7 @@ class Following:
             tail, tally = self._leading
             progress = tally.progress()
         except (CoevoError, OSError) as error:
-            return self._seen(files, "unreadable", _one_line(error))
+            return self._seen(files, "unreadable", one_line(error))
         name, words = told_state(RunDirectory(self.found.path), progress.status, progress.kind, self._now())
         if not is_read:
             name, words = "reading", f"{tail.share:.0%} of its log read"
@@ -136,7 +136,7 @@ class Following:
             self._account = self._account or account_of(self.found.path)
             return self._account.read(until), ""
         except (CoevoError, OSError) as error:
-            return False, _one_line(error)
+            return False, one_line(error)
 
     def _opening(self, state: RunState) -> str:
         tail = self._account.tail if self._account else self._leading[0]
@@ -150,7 +150,7 @@ class Following:
             try:
                 return self._account.page(page) if self._account else grid_page_of(self.found.path, page)
             except (CoevoError, OSError) as error:
-                refusal = _one_line(error)
+                refusal = one_line(error)
         notice = LivePage(self._news, state.version, "unreadable", refusal or state.words)
         return live("notice.html.j2", notice, title="This run cannot be read", name=self.found.name)
 
@@ -182,7 +182,3 @@ def _uncollected() -> Iterator[None]:
 def _size(path: Path) -> int:
     found = signature_of(path)
     return found[1] if found else 0
-
-
-def _one_line(error: Exception) -> str:
-    return " ".join(str(error).split())

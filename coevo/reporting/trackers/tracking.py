@@ -13,7 +13,7 @@ from queue import SimpleQueue
 from threading import Thread
 from typing import Any
 
-from coevo.errors import CoevoError
+from coevo.errors import CoevoError, one_line
 from coevo.records.event_log import RESUMED, Event, Follower
 from coevo.records.run_directory import RunDirectory
 from coevo.reporting.trackers.metrics import Reader
@@ -95,7 +95,7 @@ class Tracking(Follower):
             yield
         except Exception as error:  # whatever a backend raises, the run goes on
             self._is_dropped = True
-            words = " ".join(str(error).split())[:200]
+            words = one_line(error, 200)
             _log.warning("%s fails and is dropped, the run goes on: %s: %s", self._name, type(error).__name__, words)
 
 
