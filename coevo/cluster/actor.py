@@ -120,8 +120,8 @@ class Actor:
             found, _ = self._cluster.begin({"do": "room", "actor": self._number, "spec": spec}).result()
             if "error" not in found:
                 self._cluster.once.warn(
-                    f"{found['wanted']} waits for room on a node of the cluster, with {found['free']} free; "
-                    f"it is given up after {spec['room_s']:g} s"
+                    f"{found['wanted']} waits for room on a node of the cluster, with {found['free']} free, or for its "
+                    f"process to start; it is given up after {spec['room_s']:g} s"
                 )
 
     def _look_after(self) -> None:

@@ -147,7 +147,7 @@ def test_what_is_waited_for_long_is_said_once(nodes, two, monkeypatch, caplog, u
             waiting = [threads.submit(cluster.actor(huge).open) for _ in range(2)]
             assert all(isinstance(each.exception(60), NoRoom) for each in waiting)
         assert _waits(caplog) == ["an engine (99 CPU) waits for room on a node of the cluster, with 4 of 4 CPU, 0 of 0 "
-                                  "GPU free; it is given up after 3 s"]  # fmt: skip
+                                  "GPU free, or for its process to start; it is given up after 3 s"]  # fmt: skip
         choice = ModelChoice("embedded", ray=nodes.address)
         working = cluster.actor(ActorSpec("an engine", "coevo.learning.hosted:servant", pack_choice(choice)))
         working.open()
