@@ -104,6 +104,8 @@ ARMS: dict[str, Arm] = {
     "random basis 48 1.5e-4/2": guided("random-48", 1.5e-4, 2),
     "GRPO 1e-3": Arm(rate=1e-3),
     "GRPO 3e-4": Arm(rate=3e-4),
+    "GRPO in the span .02": Arm(basis="guided-48", rate=2e-2, learner="GradientInSpan"),
+    "GRPO in the span .06": Arm(basis="guided-48", rate=6e-2, learner="GradientInSpan"),
     "corpus 3e-4": Arm(rate=3e-4, learner="ContinuedTraining"),
 }
 """The study. Every arm but the frozen one spends steps × 80 completions on training."""

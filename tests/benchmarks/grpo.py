@@ -25,6 +25,7 @@ import torch
 
 from coevo.engines.basis_building.corpus import grammar_texts
 from coevo.engines.exporting import export_folder
+from coevo.engines.guiding import load_basis
 from coevo.engines.loading import inspect_folder, resolve_model
 from coevo.engines.tokens import end_tokens, make_codec
 from coevo.engines.torch_engine import TorchEngine
@@ -121,8 +122,7 @@ class PolicyGradient:
         self._optimizer.zero_grad()
         for first in range(0, len(used), BATCH):
             (loss_of(self._model, used[first : first + BATCH]) / tokens).backward()
-        torch.nn.utils.clip_grad_norm_(self._model.parameters(), 1.0)
-        self._optimizer.step()
+        self._move()
         folder = self._scratch / f"step-{step}"
         bases = {name: weights.detach().numpy() for name, weights in name_parameters(self._source, self._model).items()}
         export_folder(self._source, folder, bases)
@@ -132,6 +132,11 @@ class PolicyGradient:
     def fingerprint(self):
         """Fingerprint of the weights as they are served."""
         return self._engine.fingerprint()
+
+    def _move(self):
+        """One step of the optimiser along the gradients that have been summed."""
+        torch.nn.utils.clip_grad_norm_(self._model.parameters(), 1.0)
+        self._optimizer.step()
 
     def _rows(self, step):
         """What is learned from in a step, each as `_row` says, in the order of the requests."""
@@ -147,6 +152,33 @@ class PolicyGradient:
         answer = self._codec.encode(completion.text) if completion.text else []
         answer += [self._ends[0]] if completion.finish == "stop" else []
         return (self._codec.encode(text), answer) if len(answer) == completion.num_tokens else None
+
+
+class GradientInSpan(PolicyGradient):
+    """The same, but weights move in the span of a guided basis alone, where evolution strategies would move them.
+
+    Adam moves the coordinates on the basis's orthonormal vectors, in units of the length of the weights' movement: what
+    the policy gradient could find there, which is the ceiling of any strategy within that span.
+    """
+
+    def __init__(self, config, engine, log, scratch, rate):
+        super().__init__(config, engine, log, scratch, rate)
+        basis = load_basis(Path(config.weights.basis), {n: t.shape for n, t in self._source.tensors.items()})
+        self._named = name_parameters(self._source, self._model)
+        self._start = {name: parameter.detach().clone() for name, parameter in self._named.items()}
+        self._vectors = {name: orthonormal(part, basis.mixing) for name, part in basis.parts.items()}
+        self._coordinates = torch.zeros(basis.vectors, requires_grad=True)
+        self._optimizer = torch.optim.Adam([self._coordinates], lr=rate, betas=(0.9, 0.95))
+
+    def _move(self):
+        """See `PolicyGradient`."""
+        self._coordinates.grad = sum(rows @ self._named[name].grad.flatten() for name, rows in self._vectors.items())
+        self._optimizer.step()
+        with torch.no_grad():
+            for name, rows in self._vectors.items():
+                moved = (self._coordinates @ rows).view_as(self._start[name])
+                self._named[name].copy_(self._start[name] + moved)
+        self._model.zero_grad()
 
 
 class ContinuedTraining(PolicyGradient):
@@ -165,6 +197,13 @@ class ContinuedTraining(PolicyGradient):
     def _worth(self, rewards):
         """See `PolicyGradient`."""
         return [1.0] * self._per_step
+
+
+def orthonormal(part, mixing):
+    """One tensor's elements of the basis's orthonormal vectors, shape (k, elements)."""
+    left, core, right = (torch.from_numpy(values.astype(np.float32)) for values in (part.left, part.core, part.right))
+    vectors = torch.from_numpy(part.scale.copy())[:, None, None] * (left @ core @ right)
+    return torch.from_numpy(mixing.copy()) @ vectors.flatten(1)
 
 
 def advantages(rewards, group):
