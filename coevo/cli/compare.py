@@ -1,11 +1,14 @@
 """`coevo compare`: runs side by side in the terminal."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+_WIDEST = 24
+"""Columns beyond which a cell or a name is folded."""
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -40,7 +43,8 @@ def compare(
     for number, run in enumerate(found.runs, 1):
         console().print(f"{number}: {run.run}", markup=False, soft_wrap=True)
     for title, rows in (("result", _results(found)), ("operators", _operators(found)), ("settings", _settings(found))):
-        console().print(_table(title, rows, len(runs)))
+        for table in _tables(title, rows, console().width):
+            console().print(table)
 
 
 def _as_json(run: "RunSummary") -> dict[str, Any]:
@@ -109,7 +113,18 @@ def _number(value: float | None) -> str:
     return "–" if value is None else f"{value:.6g}"
 
 
-def _table(title: str, rows: Lines, count: int) -> "Table":
+def _tables(title: str, rows: Lines, width: int) -> "Iterator[Table]":
+    """As many tables as it takes for their columns to fit, at least two runs in each."""
+    cells = [line for row in rows.values() for cell in row for line in cell.split("\n")]
+    widest = min(max(map(len, cells), default=1), _WIDEST)
+    count = max(map(len, rows.values()), default=0)
+    fitting = max(2, (width - min(max(map(len, rows), default=0), _WIDEST) - 4) // (widest + 2))
+    for first in range(0, count, fitting):
+        numbers = range(first, min(first + fitting, count))
+        yield _table(title, {name: [row[n] for n in numbers] for name, row in rows.items()}, numbers)
+
+
+def _table(title: str, rows: Lines, numbers: range) -> "Table":
     from rich import box
     from rich.markup import escape
     from rich.table import Table
@@ -118,8 +133,8 @@ def _table(title: str, rows: Lines, count: int) -> "Table":
 
     table = Table(title=title, title_justify="left", box=box.SIMPLE)
     table.add_column("")
-    for number in range(1, count + 1):
-        table.add_column(str(number), justify="right", overflow="fold")
+    for number in numbers:
+        table.add_column(str(number + 1), justify="right", overflow="fold")
     for name, cells in rows.items():
         table.add_row(escape(name), *(escape(printable(cell)) for cell in cells))
     return table

@@ -50,12 +50,12 @@ def evaluate(
     if json:
         typer.echo(json_module.dumps(report, allow_nan=False))
     else:
-        _print(report, draw)
+        _print(report, draw, reference=solver or "best known")
     if report["status"] != "ok":
         raise typer.Exit(1)
 
 
-def _print(report: dict[str, Any], drawing: Path | None) -> None:
+def _print(report: dict[str, Any], drawing: Path | None, *, reference: str) -> None:
     from rich import box
     from rich.markup import escape
     from rich.table import Table
@@ -66,7 +66,7 @@ def _print(report: dict[str, Any], drawing: Path | None) -> None:
     rows = report["instances"]
     table = Table(box=box.SIMPLE)
     table.add_column("instance", overflow="fold")
-    for name in ("objective", "best known", "gap", "CPU s"):
+    for name in ("objective", reference, "gap", "CPU s"):
         table.add_column(name, justify="right")
     for row in rows[:_SHOWN]:
         objective = row["status"] if row["objective"] is None else f"{row['objective']:.10g}"

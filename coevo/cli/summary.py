@@ -5,6 +5,7 @@ import os
 import re
 import shlex
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,9 @@ from coevo.cli.apart import prints_apart
 from coevo.learning.paying import CAP_STATUSES, Paid
 from coevo.searching.config import SearchConfig
 from coevo.searching.result import BudgetUse, SearchResult, SplitResult
+
+_ENDINGS = {"cost": "stopped at the cap on cost", "tokens": "stopped at the cap on tokens"}
+"""What a status means that would read as a heading."""
 
 FILE_WIDTH = 100
 """Columns that a table may use where no terminal shows it and the user says nothing."""
@@ -77,16 +81,22 @@ def _print_best(result: SearchResult) -> None:
     table.add_column("heuristic", overflow="fold", min_width=12)
     for split in splits:
         table.add_column(split, justify="right", no_wrap=True)
-    for name, row in {"best": result.splits, **result.comparisons}.items():
+    for name, row in {_chosen(splits): result.splits, **result.comparisons}.items():
         table.add_row(escape(name.replace("_", " ")), *(_cell(row[split]) for split in splits))
     out.print(table)
     out.print(_progress(result), markup=False, soft_wrap=True)
+    how = _ENDINGS.get(result.status, result.status)
     out.print(
-        f"{result.status}: {_spent(result.budget)}, {result.wall_s:.0f} s{_weights(result)}",
+        f"{how}: {_spent(result.budget)}, {result.wall_s:.0f} s{_weights(result)}",
         markup=False,
         soft_wrap=True,
     )
     _print_run(result)
+
+
+def _chosen(splits: Sequence[str]) -> str:
+    """What the heuristic handed over is called: another one may have been best on the split that the search saw."""
+    return "best on val" if "val" in splits else "best"
 
 
 def _weights(result: SearchResult) -> str:
@@ -96,9 +106,17 @@ def _weights(result: SearchResult) -> str:
 
 def _print_run(result: SearchResult) -> None:
     """What servers were paid, where the run is, and how to go on from a cap."""
-    lines = [paid_line(role, each) for role, each in result.paid.items()] + [f"run: {result.run}"]
+    lines = [paid_line(role, each) for role, each in result.paid.items()]
+    lines += [*_without_lesson(Path(result.run)), f"run: {result.run}"]
     for line in (*lines, *filter(None, [onward(result.status, result.run)])):
         console().print(line, markup=False, soft_wrap=True)
+
+
+def _without_lesson(run: Path) -> list[str]:
+    """A line that says so where a skill was wanted, and none was learned."""
+    skill = run / "SKILL.md"
+    is_empty = skill.is_file() and skill.read_text().splitlines()[1:2] == ["Version 0"]
+    return ["skill: no lesson passed its guards; the prompts were as without one"] if is_empty else []
 
 
 def onward(status: str, run: str) -> str | None:

@@ -71,6 +71,17 @@ def test_runs_stand_side_by_side(coevo, make_pair):
     assert not [line for line in lines if line.startswith("budget")]
 
 
+def test_many_runs_stand_in_several_tables_that_fit(coevo, make_pair):
+    """No cell is folded: a fingerprint of sixteen digits stays on one line, in order of the runs."""
+    shown = coevo("compare", *make_pair() * 5).stdout.splitlines()
+    words = [line.split() for line in shown]
+    found = [cell for line in words if line[:1] == ["fingerprint"] for cell in line[1:]]
+    assert found == [f"{number % 2:016x}" for number in range(10)]
+    heads = [cell for line in words if line and all(word.isdigit() for word in line) for cell in line]
+    assert heads[:10] == [str(number) for number in range(1, 11)]
+    assert max(len(line) for line in shown if "/" not in line) <= 80
+
+
 def test_the_json_has_every_number(coevo, make_pair):
     """One document: the runs, and the settings that differ."""
     found = json.loads(coevo("compare", *make_pair(), "--json").stdout)

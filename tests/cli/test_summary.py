@@ -36,3 +36,31 @@ def result_in(folder, **values):
     fixed = {"status": "done", "best": best, "first": best, "comparisons": {}, "wall_s": 7.0, "run": str(folder)}
     told = {"fingerprint": "f" * 16, "budget": {"operator": 40, "planned": 40}, **values}
     return SearchResult.model_validate({"splits": {"search": {"objective": 1.0, "gap": None}}, **fixed, **told})
+
+
+@pytest.mark.parametrize(("version", "is_said"), [(0, True), (2, False)])
+def test_a_skill_that_was_not_learned_is_said(version, is_said, tmp_path, capsys):
+    """Version 0 is the skill before any lesson; without the flag there is no skill, and no word."""
+    print_result(result_in(tmp_path), as_json=False)
+    assert "no lesson" not in capsys.readouterr().out
+    (tmp_path / "SKILL.md").write_text(f"# Skill: tsp\nVersion {version}\n")
+    print_result(result_in(tmp_path), as_json=False)
+    assert ("no lesson passed" in capsys.readouterr().out) == is_said
+
+
+def test_a_capped_search_says_that_it_was_stopped(tmp_path, capsys):
+    """Not only the name of the status, which reads like the heading of a sum."""
+    print_result(result_in(tmp_path, status="cost"), as_json=False)
+    said = capsys.readouterr().out
+    assert "stopped at the cap on cost: 40 of 40 completions" in said
+    assert "--max-cost MORE" in said
+
+
+@pytest.mark.parametrize(("splits", "name"), [(("search", "val"), "best on val"), (("search",), "best")])
+def test_the_table_says_what_best_means(splits, name, tmp_path, capsys):
+    """The heuristic handed over is chosen on `val`, where there is one."""
+    print_result(
+        result_in(tmp_path, splits={split: {"objective": 1.0, "gap": None} for split in splits}), as_json=False
+    )
+    rows = [line.split("   ")[0].strip() for line in capsys.readouterr().out.splitlines()]
+    assert [row for row in rows if row in ("best", "best on val")] == [name]

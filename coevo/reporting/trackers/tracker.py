@@ -57,11 +57,12 @@ class Tracker(Protocol):
 
 
 _WHERE = {
-    "tensorboard": ("coevo.reporting.trackers.tensorboard", "TensorBoardTracker", "tensorboard"),
-    "wandb": ("coevo.reporting.trackers.wandb", "WandbTracker", "wandb"),
-    "mlflow": ("coevo.reporting.trackers.mlflow", "MlflowTracker", "mlflow"),
+    "tensorboard": ("coevo.reporting.trackers.tensorboard", "TensorBoardTracker", "trackers"),
+    "wandb": ("coevo.reporting.trackers.wandb", "WandbTracker", "trackers"),
+    "mlflow": ("coevo.reporting.trackers.mlflow", "MlflowTracker", "trackers"),
     "trackio": ("coevo.reporting.trackers.trackio", "TrackioTracker", "trackio"),
 }
+"""Module, class and the extra that brings it, by the name of its package."""
 NAMES = tuple(_WHERE)
 """What can be named by --track."""
 
@@ -75,8 +76,8 @@ def tracker_named(name: str) -> Tracker:
     """
     if name not in _WHERE:
         raise ConfigError(f"expected a tracker among {', '.join(NAMES)} for --track, got {name!r}")
-    module, made, package = _WHERE[name]
-    if find_spec(package) is None:
-        raise ExtraMissingError(package, "trackers", f"--track {name}")
+    module, made, extra = _WHERE[name]
+    if find_spec(name) is None:
+        raise ExtraMissingError(name, extra, f"--track {name}")
     tracker: Tracker = getattr(import_module(module), made)()
     return tracker
