@@ -205,10 +205,12 @@ TABLES = ("evolution_strategy", "weights", "skill", "allowance")
 EMBEDDED_STRATEGY: dict[str, Any] = {"sigma": 5e-3, "alpha": 2.5e-3}
 """Defaults for the embedded model, whose weights are larger (RMS about 0.1) than those of a hub model."""
 
-GUIDED_STRATEGY: dict[str, Any] = {"sigma": 6e-4, "alpha": 1.8e-3, "antithetic": True}
+GUIDED_STRATEGY: dict[str, Any] = {"sigma": 6e-4, "alpha": 3e-4, "antithetic": True}
 """Defaults of scope guided: along gradients of its loss a model falls apart at a σ that is harmless elsewhere.
 
-Chosen by probes of the embedded model on `cvrp` (runs/results/es_sweep.md)."""
+σ is the one chosen by probes of the embedded model on `cvrp` (runs/results/es_sweep.md). α is a sixth of what pays most on
+fixed parents: in a search, whose rewards vanish as the population settles, large steps end as a random walk
+(runs/results/guided-1000)."""
 
 EMBEDDED_MAX_TOKENS = 160
 """Longest answer of the embedded model; its programs are short, and what runs on is lost."""
