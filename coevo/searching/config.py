@@ -208,8 +208,8 @@ EMBEDDED_STRATEGY: dict[str, Any] = {"sigma": 5e-3, "alpha": 2.5e-3}
 GUIDED_STRATEGY: dict[str, Any] = {"sigma": 6e-4, "alpha": 3e-4, "antithetic": True}
 """Defaults of scope guided: along gradients of its loss a model falls apart at a σ that is harmless elsewhere.
 
-σ is the one chosen by probes of the embedded model on `cvrp` (runs/results/es_sweep.md). α is a sixth of what pays most on
-fixed parents: in a search, whose rewards vanish as the population settles, large steps end as a random walk
+σ is the one chosen by probes of the embedded model on `cvrp` (runs/results/es_sweep.md). α is a sixth of what pays most
+on fixed parents: in a search, whose rewards vanish as the population settles, large steps end as a random walk
 (runs/results/guided-1000)."""
 
 EMBEDDED_MAX_TOKENS = 160
