@@ -36,6 +36,7 @@ _JOINING_TRIES = "8"
 _FAREWELL_S = 5.0
 _LEAVE_S = 10.0
 _PING_S = 60.0
+"""How long a ping is waited for here, so that those to a process that is stopped do not pile up."""
 _CONCURRENT = 8
 """Messages that an actor takes at a time; few, but one that closes it has to come through."""
 

@@ -22,8 +22,9 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 from scripted_server import Reply, Server, answer, refusal
 
 from coevo.errors import ModelError
-from coevo.searching.api import load_run, resume_search, run_search
-from coevo.searching.config import make_config
+from coevo.searching.api import resume_search, run_search
+from coevo.searching.config import SearchConfig, make_config
+from coevo.searching.result import SearchResult
 
 PRICE_IN, PRICE_OUT = 2.0, 10.0
 MAX_TOKENS = 200
@@ -42,7 +43,7 @@ def select_next_node(current_node, destination_node, unvisited_nodes, distance_m
 
 @dataclass
 class Bill:
-    """What a server has read and written, in tokens, and the most messages that it had before it at once."""
+    """What a server has read and written, in tokens."""
 
     tokens_in: int = 0
     tokens_out: int = 0
@@ -131,7 +132,6 @@ class Found:
     bill: Bill
     said: float
     most: int
-    status: str
 
 
 def search(manner: str, budget: int, seed: int, cap: float | None) -> Found:
@@ -144,24 +144,20 @@ def search(manner: str, budget: int, seed: int, cap: float | None) -> Found:
     })  # fmt: skip
     try:
         with tempfile.TemporaryDirectory() as folder:
-            result = persistent(config, Path(folder))
-            paid = result.paid["model"].cost if result else 0.0
-            return Found(server.bill, paid or 0.0, server.most, result.status if result else "nothing")
+            return Found(server.bill, persistent(config, Path(folder)).paid["model"].cost, server.most)
     finally:
         server.close()
 
 
-def persistent(config: object, folder: Path) -> object:
+def persistent(config: SearchConfig, folder: Path) -> SearchResult:
     """The result of a run, which is resumed for as long as its server fails too often in a row."""
-    act: Callable[[], object] = lambda: run_search(config, runs_dir=folder)  # noqa: E731
     for _ in range(ATTEMPTS):
         try:
-            return act()
+            begun = list(folder.iterdir())
+            return resume_search(begun[0]) if begun else run_search(config, runs_dir=folder)
         except ModelError as error:
             sys.stderr.write(f"{error}\n")
-            (run,) = folder.iterdir()
-            act = lambda run=run: resume_search(run)  # noqa: E731
-    return load_run(run).result
+    raise RuntimeError(f"expected an end within {ATTEMPTS} attempts")
 
 
 def main() -> None:

@@ -119,7 +119,7 @@ class PolicyGradient:
         self.total += len(rows)
         self.left_out += len(rows) - len(used)
         tokens = sum(len(answer) for (_, answer), _ in used)
-        self._optimizer.zero_grad()
+        self._model.zero_grad()
         for first in range(0, len(used), BATCH):
             (loss_of(self._model, used[first : first + BATCH]) / tokens).backward()
         self._move()
@@ -178,7 +178,6 @@ class GradientInSpan(PolicyGradient):
             for name, rows in self._vectors.items():
                 moved = (self._coordinates @ rows).view_as(self._start[name])
                 self._named[name].copy_(self._start[name] + moved)
-        self._model.zero_grad()
 
 
 class ContinuedTraining(PolicyGradient):

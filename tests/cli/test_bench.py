@@ -299,5 +299,5 @@ def test_a_refusal_is_one_line_and_exit_code_2(grid, tmp_path):
 
 def test_an_unknown_grid_is_refused(coevo):
     """With the names of the bundled ones."""
-    with pytest.raises(ConfigError, match=r"'no-such-grid'; bundled: .*paper36, quick"):
+    with pytest.raises(ConfigError, match=r"'no-such-grid'; bundled: guided-1000, paper36, quick"):
         coevo("bench", "no-such-grid")

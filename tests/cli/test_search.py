@@ -142,18 +142,8 @@ def test_a_finished_run_moves_to_no_address_that_is_none(finished):
 
 def test_a_search_that_compares_nothing_measures_only_its_own(tiny_problem, tiny_script, tmp_path):
     """The flag leaves out baselines and textbook algorithms; the result is the same without them."""
-    flags = [
-        "search",
-        "--problem",
-        tiny_problem,
-        "--engine",
-        "scripted",
-        "--model",
-        tiny_script,
-        "--budget",
-        "8",
-        "--json",
-    ]
+    flags = ["search", "--problem", tiny_problem, "--budget", "8", "--json"]
+    flags += ["--engine", "scripted", "--model", tiny_script]
     whole, alone = (json.loads(coevo(*flags, *more, cwd=tmp_path).stdout) for more in ((), ("--no-compare",)))
     assert whole["comparisons"]
     assert not alone["comparisons"]

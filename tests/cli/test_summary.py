@@ -9,9 +9,9 @@ from coevo.searching.result import SearchResult
 @pytest.mark.parametrize(
     ("meters", "line"),
     [
-        ({}, "done: 40 of 40 completions, 7 s"),
-        ({"skill": 12}, "done: 40 of 40 completions, 12 for the skill, 7 s"),
-        ({"on_top": 10, "skill": 3}, "done: 40 of 40 completions, 10 on top, 3 for the skill, 7 s"),
+        ({}, "done: 40 of 40 completions, 7 s, "),
+        ({"skill": 12}, "done: 40 of 40 completions, 12 for the skill, 7 s, "),
+        ({"on_top": 10, "skill": 3}, "done: 40 of 40 completions, 10 on top, 3 for the skill, 7 s, "),
     ],
 )
 def test_every_meter_that_ran_is_printed(meters, line, tmp_path, capsys):

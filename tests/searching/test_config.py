@@ -112,6 +112,7 @@ def test_scope_guided_has_a_sigma_of_its_own():
     """Noise along gradients is told apart from noise in all directions; what the user gives wins."""
     guided = make_config({"budget": 5, "weights": {"scope": "guided"}}).evolution_strategy
     full = make_config({"budget": 5}).evolution_strategy
+    assert (guided.sigma, guided.alpha) == (6e-4, 3e-4)
     assert guided.sigma < full.sigma / 5
     assert guided.antithetic
     own = make_config({"budget": 5, "weights": {"scope": "guided"}, "evolution_strategy": {"sigma": 0.5}})

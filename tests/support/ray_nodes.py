@@ -71,7 +71,7 @@ def end_descendants():
 
 
 def main():
-    """Serve one test module."""
+    """Serve one test session."""
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     logging.getLogger("ray").setLevel(logging.CRITICAL)
     answers = sys.stdout

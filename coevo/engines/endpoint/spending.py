@@ -262,7 +262,7 @@ def _doubts(events: Sequence[Mapping[str, Any]]) -> dict[Role, Tokens]:
     worst = {event["call"]: _tokens(event) for event in events if event["kind"] == SENT}
     held: dict[Role, Tokens] = {}
     for event in events:
-        if event["kind"] == SPENT:
+        if event["kind"] == SPENT and event["call"] in worst:
             left = _doubt(worst[event["call"]], _tokens(event), is_guess=event["guessed"])
             held[event["role"]] = held.get(event["role"], Tokens()) + left
     return held
