@@ -1,6 +1,7 @@
+import os
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
 import pytest
@@ -50,8 +51,8 @@ def heuristic() -> Callable[..., str]:
     return make
 
 
-def _descendants(root: int) -> list[int]:
-    """Ids of all processes below `root`, nearest first; those that have ended and were not reaped count too."""
+def _children() -> dict[int, list[int]]:
+    """Ids of each process's children; those that have ended and were not reaped count too."""
     children: dict[int, list[int]] = {}
     for folder in Path("/proc").iterdir():
         if folder.name.isdigit():
@@ -60,9 +61,15 @@ def _descendants(root: int) -> list[int]:
             except OSError:
                 continue
             children.setdefault(parent, []).append(int(folder.name))
+    return children
+
+
+def _descendants(root: int, apart: Collection[int] = ()) -> list[int]:
+    """Ids of all processes below `root`, nearest first, without those `apart` and what is below them."""
+    children = _children()
     found, level = [], [root]
     while level:
-        level = [child for parent in level for child in children.get(parent, [])]
+        level = [child for parent in level for child in children.get(parent, []) if child not in apart]
         found += level
     return found
 
@@ -73,13 +80,17 @@ def descendants() -> Callable[[int], list[int]]:
     return _descendants
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture
 def settled() -> Callable[[int, int], int]:
-    """Waits until the number of processes below one is what it should be; gives the number in the end."""
+    """Waits until the number of processes below one is what it should be; gives the number in the end.
+
+    What this process had started before the test, such as a cluster that other tests share, is not counted.
+    """
+    apart = _children().get(os.getpid(), [])
 
     def wait(root: int, expected: int) -> int:
         deadline = time.monotonic() + 10
-        while len(found := _descendants(root)) != expected and time.monotonic() < deadline:
+        while len(found := _descendants(root, apart)) != expected and time.monotonic() < deadline:
             time.sleep(0.02)
         return len(found)
 
