@@ -107,6 +107,8 @@ ARMS: dict[str, Arm] = {
     "guided 48 1.5e-4/3 guard": guided("guided-48", 1.5e-4, 3, guard=True),
     "guided 32 1.5e-4/2": guided("guided-32", 1.5e-4, 2),
     "guided 16 1.5e-4/2": guided("guided-16", 1.5e-4, 2),
+    "guided 32 6e-4/3": guided("guided-32", 6e-4, 3),
+    "guided 16 6e-4/3": guided("guided-16", 6e-4, 3),
     "guided 48 1e-4/3 random rewards": guided("guided-48", 1e-4, 3, rewards="random"),
     "guided 48 1.5e-4/2 random rewards": guided("guided-48", 1.5e-4, 2, rewards="random"),
     "random basis 48 1e-4/3": guided("random-48", 1e-4, 3),
