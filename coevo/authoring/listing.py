@@ -7,6 +7,7 @@ from importlib.metadata import PackageNotFoundError, distribution, requires
 from pathlib import Path
 
 from coevo.content import ProblemSpec, Solver, declared_roots, find_problem, problem_paths
+from coevo.errors import ContentError
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,16 +40,25 @@ class Row:
     solvers: tuple[SolverRow, ...]
 
 
-def list_problems() -> list[Row]:
+def list_problems() -> tuple[list[Row], list[ContentError]]:
     """Every problem that can be named, in search order; one hidden behind an earlier one of its name is left out.
 
+    Returns:
+        The problems, and beside them what is wrong with each whose metadata does not parse.
+
     Raises:
-        ContentError: If metadata does not parse, or a package declares what is no folder.
+        ContentError: If a package declares what is no folder.
     """
     first: dict[str, Path] = {}
     for path in problem_paths():
         first.setdefault(path.name, path)
-    return [_row(find_problem(name).spec, path) for name, path in first.items()]
+    rows, faults = [], []
+    for name, path in first.items():
+        try:
+            rows.append(_row(find_problem(name).spec, path))
+        except ContentError as fault:
+            faults.append(fault)
+    return rows, faults
 
 
 def _row(spec: ProblemSpec, path: Path) -> Row:

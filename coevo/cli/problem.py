@@ -21,7 +21,9 @@ def list_(
 
     from coevo.authoring.listing import list_problems
 
-    rows = list_problems()
+    rows, faults = list_problems()
+    for fault in faults:
+        typer.echo(f"left out: {fault}", err=True)
     if json:
         typer.echo(json_module.dumps([asdict(row) for row in rows]))
     else:

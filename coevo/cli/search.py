@@ -74,6 +74,10 @@ def search(
     z_scores: Annotated[
         str | None, typer.Option(help="joint (published) or separate for each subspace.", rich_help_panel=ES)
     ] = None,
+    spread: Annotated[
+        str | None,
+        typer.Option(help="Rewards are measured by the spread of their step or run.  [step]", rich_help_panel=ES),
+    ] = None,
     rank: Annotated[int | None, typer.Option(help="Rank of low-rank noise.  [1]", rich_help_panel=ES)] = None,
     noise_only: Annotated[
         bool | None, typer.Option("--noise-only", help="Perturb, never update (ablation).", rich_help_panel=ES)
@@ -176,7 +180,7 @@ def search(
     strategy = {
         "members": members, "children": children, "sigma": sigma, "sigma_end": sigma_end, "schedule": schedule,
         "alpha": alpha, "alpha_rule": alpha_rule, "antithetic": antithetic,
-        "subspaces": subspaces, "subspace_unit": subspace_unit, "z_scores": z_scores, "rank": rank,
+        "subspaces": subspaces, "subspace_unit": subspace_unit, "z_scores": z_scores, "spread": spread, "rank": rank,
     }  # fmt: skip
 
     from coevo.cli.given import merged, read_config

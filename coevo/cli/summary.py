@@ -152,7 +152,9 @@ def _progress(result: SearchResult) -> str:
             f"nothing better than the first candidate ({result.first.objective:.6g}): {printable(result.explanation)}"
         )
     seeds = ", under its own seeds" if any(value.spread is not None for value in result.splits.values()) else ""
-    return f"from {result.first.objective:.6g}, the first candidate, to {result.best.objective:.6g} on search{seeds}"
+    after = "" if result.found_after is None else f"; no lower cost after {result.found_after} completions"
+    reached = f"from {result.first.objective:.6g}, the first candidate, to {result.best.objective:.6g} on search"
+    return f"{reached}{seeds}{after}"
 
 
 def _cell(value: SplitResult) -> str:

@@ -101,6 +101,10 @@ def tune(
     ] = None,
     subspace_unit: Annotated[str | None, typer.Option(help="element or tile.", rich_help_panel=ES)] = None,
     z_scores: Annotated[str | None, typer.Option(help="joint or separate.  [joint]", rich_help_panel=ES)] = None,
+    spread: Annotated[
+        str | None,
+        typer.Option(help="Rewards are measured by the spread of their step or run.  [step]", rich_help_panel=ES),
+    ] = None,
     rank: Annotated[int | None, typer.Option(help="Rank of low-rank noise.  [1]", rich_help_panel=ES)] = None,
     noise_only: Annotated[
         bool | None, typer.Option("--noise-only", help="Perturb, never update (ablation).", rich_help_panel=ES)
@@ -167,7 +171,7 @@ def tune(
     strategy = {
         "members": members, "children": children, "sigma": sigma, "sigma_end": sigma_end, "schedule": schedule,
         "alpha": alpha, "alpha_rule": alpha_rule, "antithetic": antithetic, "subspaces": subspaces,
-        "subspace_unit": subspace_unit, "z_scores": z_scores, "rank": rank,
+        "subspace_unit": subspace_unit, "z_scores": z_scores, "spread": spread, "rank": rank,
     }  # fmt: skip
 
     from coevo.cli.given import merged, options_of, read_config

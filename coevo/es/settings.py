@@ -10,6 +10,7 @@ from coevo.interfaces import Unit
 Schedule = Literal["cosine", "constant"]
 AlphaRule = Literal["constant", "proportional"]
 ZScores = Literal["joint", "separate"]
+Spread = Literal["step", "run"]
 
 FEW_MEMBERS = 10
 _FP32_TINY = 2.0**-126
@@ -66,6 +67,10 @@ class ESSettings(BaseModel):
 
     z_scores: ZScores = "joint"
     """Whether rewards are standardised over the whole step (published), or within each subspace."""
+
+    spread: Spread = "step"
+    """By what rewards are standardised: the spread of their own step (published), or the largest of any step so far,
+    so that steps shorten as rewards come to differ by little."""
 
     rank: int = Field(default=0, ge=0)
     """r: rank of the noise on every matrix (EGGROLL); 0 is dense."""

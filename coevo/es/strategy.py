@@ -4,9 +4,12 @@ Holds numbers, never weights: an engine turns a `Member` into a model and applie
 maximised. The update is θ ← θ + Σᵢ (α/G)·ẑᵢ·sᵢ·εᵢ, with ẑ the z-scores over all members of the step and s the sign;
 there is no 1/σ, no momentum and no weight decay (Agentic-ESOpt). With K > 1 subspaces a member moves only its own, by
 √K·σ, and α is divided by the members of that subspace: θ ← θ + Σₖ (α/Nₖ) Σ_{i∈k} ẑᵢ·sᵢ·εᵢ (CoPES, arXiv:2608.02391).
+z-scores make every step as long as any other, however little its rewards differ; `spread = "run"` (ours) measures them
+by the largest standard deviation of a step's rewards so far.
 """
 
 import math
+import statistics
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -31,6 +34,7 @@ class EvolutionStrategy:
         run_key: 64-bit key of the run's noise.
         step: Index of the next step to ask for; a resumed run starts where its history ends.
         basis: Identity of the basis whose span members move in; 0 for all directions.
+        widest: Largest standard deviation of the rewards of one step so far.
 
     Raises:
         ConfigError: If guided members are to have a rank or subspaces.
@@ -50,6 +54,7 @@ class EvolutionStrategy:
         self.run_key = run_key
         self.step = step
         self.basis = basis
+        self.widest = 0.0
         self._asked: tuple[Member, ...] = ()
         self._alpha = 0.0
 
@@ -57,6 +62,12 @@ class EvolutionStrategy:
     def pending(self) -> tuple[Member, ...]:
         """The members whose rewards are awaited; empty between steps."""
         return self._asked
+
+    def continued(self, settings: ESSettings) -> "EvolutionStrategy":
+        """The strategy that goes on from here, between two steps, with other settings."""
+        following = EvolutionStrategy(settings, self.run_key, step=self.step, basis=self.basis)
+        following.widest = self.widest
+        return following
 
     def can_ask(self, count: int) -> bool:
         """Whether a step of `count` members is possible: enough to compare in every subspace, and in whole pairs."""
@@ -105,12 +116,14 @@ class EvolutionStrategy:
         if not self._asked:
             raise RuntimeError("no step is open: call ask before tell")
         members = self._asked
-        scores = self._scores(members, _in_member_order(members, rewards))
+        ordered = _in_member_order(members, rewards)
+        scores = self._scores(members, ordered)
         self._asked = ()
+        share = self._share(ordered)
         if scores is None or members[0].sigma == 0.0:
             return None
         sizes = Counter(member.subspace for member in members)
-        shares = [self._alpha / sizes[member.subspace] for member in members]
+        shares = [share * self._alpha / sizes[member.subspace] for member in members]
         return _update(members, [share * float(score) for share, score in zip(shares, scores, strict=True)])
 
     def _member(self, place: Place, sigma: float) -> Member:
@@ -131,6 +144,12 @@ class EvolutionStrategy:
         if self.settings.z_scores == "joint":
             return z_scores(rewards)
         return z_scores_within(rewards, [member.subspace for member in members])
+
+    def _share(self, rewards: Sequence[float]) -> float:
+        """How much of a step's full length its spread is worth, in [0, 1]."""
+        spread = statistics.pstdev(rewards)  # exact sums: the same on every machine
+        self.widest = max(self.widest, spread)
+        return spread / self.widest if self.settings.spread == "run" and self.widest > 0 else 1.0
 
 
 def _in_member_order(members: Sequence[Member], rewards: Rewards) -> list[float]:

@@ -50,7 +50,6 @@ class Stepper:
     def __init__(self, course: Course, model: OpenModel, log: EventLog, directory: RunDirectory) -> None:
         self._course = course
         self._engine = model.engine
-        self._basis = model.basis
         self._log = log
         self._directory = directory
         self.guard: Guard | None = None
@@ -109,7 +108,5 @@ class Stepper:
         self.refused += now.tripped
         self._log.emit("guard", step=step, valid=valid, bound=before.bound, refused=now.tripped, scale=now.scale)
         if now.scale != before.scale:
-            narrower = scaled(self._course.settings, now.scale)
-            key, step = self._course.run_key, self._strategy.step
-            self._strategy = EvolutionStrategy(narrower, key, step=step, basis=self._basis)
+            self._strategy = self._strategy.continued(scaled(self._course.settings, now.scale))
         return not now.tripped

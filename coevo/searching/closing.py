@@ -23,6 +23,7 @@ class Tally:
     fingerprint: str = ""
     first: dict[str, Any] | None = None
     best: dict[str, Any] | None = None
+    found_after: int | None = None
     statuses: Counter[str] = field(default_factory=Counter)
     costs: set[float] = field(default_factory=set)
     failures: Counter[str] = field(default_factory=Counter)
@@ -66,6 +67,7 @@ class Tally:
         if is_new_best(event, self.best["cost"] if self.best else None):
             self.best = {key: event[key] for key in ("candidate", "cost", "objective")}
             self.first = self.first or self.best
+            self.found_after = self.asked + self.on_top
 
     def explanation(self) -> str:
         """Why nothing better than the first candidate was found; empty if something was, or nothing valid at all."""
@@ -90,6 +92,7 @@ def closing(search: Search, directory: RunDirectory, started: float, status: str
         "status": status,
         "first": tally.first,
         "best": tally.best,
+        "found_after": tally.found_after,
         "explanation": tally.explanation(),
         "splits": {},
         "comparisons": {},

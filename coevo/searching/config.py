@@ -229,6 +229,10 @@ def make_config(values: dict[str, Any], recipe: str | None = None) -> SearchConf
     if recipe is not None and recipe not in RECIPES:
         raise ConfigError(f"expected a recipe among {', '.join(RECIPES)}, got {recipe!r}")
     chosen = RECIPES[recipe] if recipe else {}
+    if values.get("method") == "grammar" and values.get("es", "off") != "off":
+        raise ConfigError(
+            f"method grammar has no model to evolve, got es {values['es']}; drop it, or take method eoh or sample"
+        )
     layers = (_defaults_for({**chosen, **values}), chosen, values)
     tables = {name: layered(name, layers) for name in TABLES}
     try:
@@ -247,7 +251,7 @@ def _defaults_for(values: Mapping[str, Any]) -> dict[str, Any]:
         strategy |= EMBEDDED_STRATEGY
     if _scope_of(values) == GUIDED:
         strategy |= GUIDED_STRATEGY
-    if engine == "endpoint" or (engine == "auto" and is_address(str(model))):
+    if values.get("method") == "grammar" or engine == "endpoint" or (engine == "auto" and is_address(str(model))):
         own["es"] = "off"
     if es == "low-rank":
         own["weights"] = {"scope": "linear"}

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from coevo.candidate import Candidate
-from coevo.content import find_problem
+from coevo.content import ProblemFolder, find_problem
 from coevo.es.schedule import sigma_at
 from coevo.evolution.operators import evolving
 from coevo.evolution.renderers import renderer_named
@@ -19,7 +19,7 @@ from coevo.skills import most_completions
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """The plan in words, and each operator's prompt with the problem's baselines as parents."""
+    """The plan in words, and each operator's prompt with the problem's baselines as parents; none for the grammar."""
 
     plan: str
     prompts: dict[str, str]
@@ -35,12 +35,6 @@ def preview(config: SearchConfig) -> Preview:
     for file in config.start:
         read_heuristic(Path(file), problem)
     operators = operators_of(config)
-    renderer = renderer_named(renderer_of(config))
-    parents = [Candidate(code) for code in problem.baselines().values()]
-    prompts = {
-        name: renderer.render(operator, problem, [parents[n % len(parents)] for n in range(operator.parents)])
-        for name, operator in operators.items()
-    }
     the_plan = plan(config, evolving(operators))
     lines = [f"first population: {the_plan.first} completions of i1"] if the_plan.first else []
     lines += [
@@ -50,7 +44,16 @@ def preview(config: SearchConfig) -> Preview:
     lines.append(f"in all {the_plan.charged} completions charged")
     lines += _step_lines(config, the_plan, evolving(operators))
     lines += _skill_lines(config, len(the_plan.generations))
-    return Preview("\n".join(lines), prompts)
+    return Preview("\n".join(lines), {} if config.method == "grammar" else _prompts(config, problem))
+
+
+def _prompts(config: SearchConfig, problem: ProblemFolder) -> dict[str, str]:
+    renderer = renderer_named(renderer_of(config))
+    parents = [Candidate(code) for code in problem.baselines().values()]
+    return {
+        name: renderer.render(operator, problem, [parents[n % len(parents)] for n in range(operator.parents)])
+        for name, operator in operators_of(config).items()
+    }
 
 
 def skill_warnings(config: SearchConfig) -> tuple[str, ...]:
@@ -73,7 +76,9 @@ def skill_warnings(config: SearchConfig) -> tuple[str, ...]:
 
 def _step_lines(config: SearchConfig, the_plan: Plan, operators: frozenset[str]) -> list[str]:
     """Whether the model evolves: it does in batches that give every member a child (`coevo.searching.learning`)."""
-    if config.es == "off" or config.method == "grammar" or not operators:
+    if config.method == "grammar":
+        return ["children come from the grammar, which reads no prompts"]
+    if config.es == "off" or not operators:
         return []
     settings, generations = config.evolution_strategy, the_plan.generations
     members = settings.members

@@ -49,7 +49,8 @@ class BudgetUse(_Frozen):
 class SearchResult(_Frozen):
     """One search's result.
 
-    `first` is the first valid candidate; `explanation` says why nothing better was found, where nothing was. `splits`
+    `first` is the first valid candidate; `found_after` how many completions of operators had been asked for when the
+    best on the search split was found; `explanation` says why nothing better was found, where nothing was. `splits`
     are those of the best heuristic; `comparisons` hold the same for the problem's baselines and textbook algorithms;
     `failures` the most frequent reasons when no candidate was valid; `paid` what servers were paid, by role.
     """
@@ -57,6 +58,7 @@ class SearchResult(_Frozen):
     status: SearchStatus
     best: Best | None
     first: Best | None = None
+    found_after: int | None = None
     explanation: str = ""
     splits: dict[str, SplitResult]
     comparisons: dict[str, dict[str, SplitResult]]

@@ -27,19 +27,25 @@ def installed(tmp_path):
     return site
 
 
-def listed(site):
-    """What `coevo problem list --json` says with a further folder on the path."""
+def list_json(site):
+    """Run `coevo problem list --json` with a further folder on the path."""
     path = os.pathsep.join(filter(None, [str(site), str(Path.cwd()), os.environ.get("PYTHONPATH")]))
     command = [sys.executable, "-m", "coevo", "problem", "list", "--json"]
-    done = subprocess.run(
+    return subprocess.run(
         command, cwd=site, capture_output=True, text=True, check=True, env={**os.environ, "PYTHONPATH": path}
     )
-    return {row["name"]: row for row in json.loads(done.stdout)}
+
+
+def listed(site):
+    """Its rows by name."""
+    return {row["name"]: row for row in json.loads(list_json(site).stdout)}
 
 
 def test_the_bundled_problems_are_listed():
     """With origin, sense, signature and splits, as their metadata has them."""
-    rows = {row.name: row for row in list_problems()}
+    found, faults = list_problems()
+    rows = {row.name: row for row in found}
+    assert faults == []
     spec = find_problem("tsp").spec
     assert rows["tsp"].origin == "bundled"
     assert rows["tsp"].sense == "min"
@@ -54,6 +60,15 @@ def test_a_packages_problem_is_listed_with_its_origin(installed):
     assert rows["my-day"]["origin"] == "day-problems"
     assert rows["my-day"]["path"].startswith(str(installed))
     assert rows["tsp"]["origin"] == "bundled"
+
+
+def test_a_broken_problem_is_named_and_hides_no_other(installed):
+    """One line says what is wrong with it; the rest is listed."""
+    (installed / "day_problems" / "problems" / "my-day" / "problem.toml").write_text("name = 'my-day'\n")
+    done = list_json(installed)
+    assert {"tsp", "kp"} <= {row["name"] for row in json.loads(done.stdout)}
+    assert "my-day" not in done.stdout
+    assert [line[:9] for line in done.stderr.splitlines() if "my-day" in line] == ["left out:"]
 
 
 def test_a_packages_problem_with_a_bundled_name_is_left_out(installed):

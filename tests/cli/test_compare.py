@@ -85,7 +85,7 @@ def test_many_runs_stand_in_several_tables_that_fit(coevo, make_pair):
 def test_the_json_has_every_number(coevo, make_pair):
     """One document: the runs, and the settings that differ."""
     found = json.loads(coevo("compare", *make_pair(), "--json").stdout)
-    assert found["configs"] == {"method": ["eoh", "grammar"], "seed": [0, 1]}
+    assert found["configs"] == {"es": ["dense", "off"], "method": ["eoh", "grammar"], "seed": [0, 1]}
     first, second = found["runs"]
     assert first["splits"]["search"] == {"objective": 4.0, "spread": None, "gap": (4.0 - 3.2) / 3.2}
     assert second["operators"] == {"m1": {"children": 2, "valid": 1, "reward": -0.125}}

@@ -178,6 +178,14 @@ def test_the_users_heuristic_starts_the_population(tmp_path):
     assert (Path(run) / "candidates" / f"{first['candidate']}.py").read_text() == mine.read_text()
 
 
+def test_a_dry_run_of_the_grammar_shows_no_prompts(tmp_path):
+    """It reads none, and says so."""
+    process = coevo("search", "--budget", "200", "--method", "grammar", "--dry-run", "--json", cwd=tmp_path)
+    shown = json.loads(process.stdout)
+    assert shown["prompts"] == {}
+    assert "reads no prompts" in shown["plan"][-1]
+
+
 def test_a_dry_run_shows_plan_and_prompts_and_writes_nothing(tmp_path):
     """No model is started, and the directory stays empty."""
     process = coevo("search", "--budget", "200", "--dry-run", cwd=tmp_path)

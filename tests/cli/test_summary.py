@@ -64,3 +64,13 @@ def test_the_table_says_what_best_means(splits, name, tmp_path, capsys):
     )
     rows = [line.split("   ")[0].strip() for line in capsys.readouterr().out.splitlines()]
     assert [row for row in rows if row in ("best", "best on val")] == [name]
+
+
+@pytest.mark.parametrize(
+    ("found_after", "words"), [(30, "to 1 on search; no lower cost after 30 completions\n"), (None, "to 1 on search\n")]
+)
+def test_where_progress_ended_is_said(found_after, words, tmp_path, capsys):
+    """So that one sees how much of the budget brought nothing; a result of an older run does not know it."""
+    first = {"candidate": "b" * 16, "cost": 2.0, "objective": 2.0}
+    print_result(result_in(tmp_path, first=first, found_after=found_after), as_json=False)
+    assert words in capsys.readouterr().out

@@ -20,6 +20,7 @@ def test_defaults_are_the_published_ones():
         "subspaces": 1,
         "subspace_unit": "element",
         "z_scores": "joint",
+        "spread": "step",
         "rank": 0,
     }
 
@@ -46,6 +47,7 @@ def test_defaults_are_the_published_ones():
         ({"subspaces": 6}, "each of 6 subspaces needs 2 members: expected 12 or more, got 10; take more members or"),
         ({"subspace_unit": "row"}, "'element' or 'tile'"),
         ({"z_scores": "none"}, "'joint' or 'separate'"),
+        ({"spread": "none"}, "'step' or 'run'"),
         ({"rank": -1}, "greater than or equal to 0"),
         ({"rank": 1, "subspaces": 2}, "no published meaning in subspaces, got rank 1 and 2 subspaces"),
     ],

@@ -101,6 +101,29 @@ def test_alpha_follows_its_rule():
     assert one_step(proportional, [1.0, 2.0], sigma=5e-4).coefficients == tuple(value / 2 for value in full)
 
 
+@given(st.lists(st.sampled_from([1.0, 0.5, 0.125, 2.0]), min_size=1, max_size=6))
+def test_a_run_wide_spread_keeps_steps_in_proportion(scales):
+    """A step is as long as a published one times its spread over the widest so far: rewards that vanish move little."""
+    ours, published = EvolutionStrategy(ESSettings(spread="run"), RUN), EvolutionStrategy(ESSettings(), RUN)
+    for turn, scale in enumerate(scales):
+        rewards = [scale * reward for reward in (1.0, 2.0, 4.0)]
+        moved, full = (each.tell(told(each.ask(1e-3, 3), rewards)).coefficients for each in (ours, published))
+        share = scale / max(scales[: turn + 1])
+        assert moved == tuple(np.float32(share * value) for value in full)
+
+
+def test_the_widest_spread_outlives_a_change_of_settings():
+    """And equal rewards, which have none, leave it."""
+    strategy = EvolutionStrategy(ESSettings(spread="run"), RUN)
+    strategy.tell(told(strategy.ask(1e-3, 2), [0.0, 8.0]))
+    strategy.tell(told(strategy.ask(1e-3, 2), [1.0, 1.0]))
+    narrower = strategy.continued(ESSettings(spread="run", sigma=5e-4))
+    assert (narrower.step, narrower.widest) == (2, 4.0)
+    fresh = EvolutionStrategy(ESSettings(sigma=5e-4), RUN, step=2)
+    moved, full = (each.tell(told(each.ask(5e-4, 2), [0.0, 1.0])).coefficients for each in (narrower, fresh))
+    assert moved == tuple(value / 8 for value in full)
+
+
 def test_no_update_at_sigma_zero_or_without_spread():
     """At σ = 0 the members are one model, and equal rewards say nothing: no update, but the step ends."""
     assert one_step(ESSettings(), [1.0, 2.0, 3.0], sigma=0.0) is None
