@@ -7,15 +7,12 @@ search say (`tests/support/virtual_search.py` has the model). A step's makespan 
 its last verdict. It is compared with a bound that no schedule beats, though it knew every length beforehand
 (`tests/support/step_bounds.py`), so that the quotient is at least as good as it says.
 
-`--record RUN` makes the recorded times from a run directory: of each completion its operator, the tokens of its parents
-together, its own, and the CPU seconds of its evaluation if there was one.
+`record_times.py` makes the recorded times.
 """
 
 import argparse
-import json
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,18 +20,13 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 
+from controller_cost import controller_ms
 from step_bounds import Step, bound_s, list_schedule_s, optimum_s, work_s
-from virtual_search import Pace, Simulation, Times, simulated_parts
+from virtual_search import Pace, Simulation, Times
 from virtual_world import World
 
-from coevo.candidate import Evaluation
-from coevo.engines.fleet.engine import FleetEngine
-from coevo.engines.scripted import ScriptedEngine
-from coevo.interfaces import Completion, Request
 from coevo.records.environment import describe_environment
-from coevo.records.event_log import Event, read_events
-from coevo.searching.api import config_of, run_search
-from coevo.searching.config import make_config
+from coevo.records.event_log import Event
 
 RECORDED = Path(__file__).parent / "recorded_times.json"
 RECIPE = "esopt-eoh-2000"
@@ -260,89 +252,6 @@ def matrix(title: str, cells: Sequence[Cell], value: Callable[[Cell], float]) ->
     return [*lines, ""]
 
 
-class AtOnce(ScriptedEngine):
-    """Answers at once, each with a program of its own."""
-
-    def __init__(self, function: str) -> None:
-        super().__init__(["unused"])
-        self._function = function
-
-    def generate(self, requests: Sequence[Request]) -> Iterator[Completion]:
-        """See `Engine`."""
-        for request in requests:
-            yield Completion(request.id, f"def {self._function}(*a):\n    return {request.seed}\n", "stop", 15)
-
-
-class JudgeAtOnce:
-    """Every program is worth what its digits say."""
-
-    def __init__(self, brief: object) -> None:
-        """Takes what a judge process takes."""
-
-    def evaluate(self, code: str, split: str, part: object) -> Evaluation:
-        """At once."""
-        value = float(f"1.{sum(code.encode())}{len(code)}")
-        return Evaluation("ok", "", value, value, (value,), 0.0)
-
-    def start(self) -> None:
-        """At once."""
-
-    terminate = join = close = start
-
-
-def controller_ms(budget: int, engines: int, judges: int) -> float:
-    """CPU milliseconds of this process for each completion, with engines and judges that answer at once.
-
-    Real threads, real files; from the first request to the end of the last generation.
-    """
-    values = {
-        "problem": "tsp", "splits": ("search",), "engines": engines, "workers": judges, "budget": budget,
-        "compare": False, "unsafe_no_sandbox": True, "engine": "scripted", "model": "at once",
-    }  # fmt: skip
-    marks: list[float] = []
-
-    def mark(event: Event) -> None:
-        if event["kind"] in ("started", "generation"):
-            marks.append(time.process_time())
-
-    def open_fleet(config: Any, problem: Any) -> FleetEngine:
-        return FleetEngine([lambda: AtOnce(problem.spec.heuristic.function)] * config.engines)
-
-    with tempfile.TemporaryDirectory() as folder, simulated_parts(open_fleet, JudgeAtOnce):
-        run_search(make_config(values, RECIPE), runs_dir=Path(folder), listeners=(mark,))
-    return 1000 * (marks[-1] - marks[0]) / budget
-
-
-def record(run: Path, out: Path) -> None:
-    """Write the recorded times of a run."""
-    events = list(read_events(run / "events.jsonl"))
-    answers = {event["id"]: event for event in events if event["kind"] == "completion"}
-    seconds = {
-        event["candidate"]: event["clock"]["cpu_s"]
-        for event in events
-        if event["kind"] == "verdict" and event["split"] == "search" and event["role"] == "candidate"
-    }
-    tokens: dict[str, int] = {}
-    rows = []
-    for child in (event for event in events if event["kind"] == "child"):
-        name, own = child["candidate"], answers[child["id"]]["tokens"]
-        is_new = name is not None and name not in tokens
-        parents = sum(tokens.get(parent, 0) for parent in child["parents"])
-        rows.append([child["operator"], parents, own, round(seconds[name], 4) if is_new else None])
-        if is_new:
-            tokens[name] = own
-    config = config_of(run)
-    environment = json.loads((run / "environment.json").read_text())
-    made = {
-        "command": f"coevo search --problem {config.problem} --budget {config.budget} --seed {config.seed} --workers "
-        f"{config.workers}",
-        "environment": {key: environment[key] for key in ("python", "processor", "packages", "commit")},
-        "columns": ["operator", "tokens of its parents", "tokens", "CPU seconds of its evaluation, or null"],
-    }
-    lines = ",\n".join(f"  {json.dumps(row)}" for row in rows)
-    out.write_text(json.dumps(made, indent=1)[:-2] + f',\n "completions": [\n{lines}\n ]\n}}\n')
-
-
 def page(options: argparse.Namespace) -> Iterator[str]:
     """The Markdown page, a piece at a time as it is measured."""
     packages = describe_environment()
@@ -365,7 +274,7 @@ def page(options: argparse.Namespace) -> Iterator[str]:
         yield "| budget | engines | judges | CPU ms per candidate |\n| ---: | ---: | ---: | ---: |"
         for budget in options.budgets:
             for engines, judges in ((4, 16), (64, 256)):
-                yield f"| {budget} | {engines} | {judges} | {controller_ms(budget, engines, judges):.2f} |"
+                yield f"| {budget} | {engines} | {judges} | {controller_ms(budget, engines, judges, RECIPE):.2f} |"
 
 
 def beside(cells: Sequence[Cell], options: argparse.Namespace, *, solves: bool) -> Iterator[str]:
@@ -387,7 +296,7 @@ def command(options: argparse.Namespace) -> str:
 
 
 def main() -> None:
-    """Print the page, or record times."""
+    """Print the page."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--engines", type=int, nargs="+", default=[1, 2, 4, 8, 16, 32, 64])
@@ -396,12 +305,7 @@ def main() -> None:
     parser.add_argument("--budgets", type=int, nargs="*", default=[2000, 20000])
     parser.add_argument("--solved", type=int, default=4, help="steps of a cell that are given to the solver")
     parser.add_argument("--limit-s", type=float, default=1.0, help="of the solver, for each step")
-    parser.add_argument("--record", type=Path, metavar="RUN", help="a run directory to take times from, and no more")
-    options = parser.parse_args()
-    if options.record:
-        record(options.record, RECORDED)
-        return
-    for piece in page(options):
+    for piece in page(parser.parse_args()):
         print(piece, flush=True)
 
 

@@ -91,7 +91,7 @@ class Times:
 
     @classmethod
     def from_file(cls, file: Path, **stretched: float) -> "Times":
-        """Those of a file that `tests/benchmarks/scheduling.py --record` wrote."""
+        """Those of a file that `tests/benchmarks/record_times.py` wrote."""
         rows = json.loads(file.read_text())["completions"]
         return cls(tuple(Recorded(*row) for row in rows), **stretched)
 
