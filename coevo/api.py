@@ -8,7 +8,7 @@ from coevo.errors import ConfigError
 from coevo.records.event_log import Listener
 from coevo.reporting.trackers.tracking import tracking
 from coevo.searching.api import run_search
-from coevo.searching.config import make_config
+from coevo.searching.config import make_config, refuse_idle
 from coevo.searching.result import SearchResult
 from coevo.tuning.api import run_tuning
 from coevo.tuning.config import make_tune_config
@@ -47,6 +47,7 @@ def search(
     values = {"problem": problem, **options}
     if budget is not None or recipe is None:
         values["budget"] = 200 if budget is None else budget
+    refuse_idle(values)
     config = make_config(values, recipe)
     return run_search(config, runs_dir=Path(runs_dir), listeners=_following(track, listeners))
 

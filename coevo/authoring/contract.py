@@ -10,7 +10,7 @@ from coevo.authoring.findings import Check, Finding, Result, Status, failed, ski
 from coevo.authoring.isolated import Isolated
 from coevo.content import ProblemFolder
 from coevo.errors import ContentError, SandboxError
-from coevo.evaluation.verdict import one_line
+from coevo.evaluation.verdict import printable_line
 
 DEADLINE_S = 180.0
 """What a check may take on the clock; compiling a problem's kernels for the first time is part of one."""
@@ -73,4 +73,4 @@ def _caught(run: Callable[[Any], Finding], subject: Any) -> Finding:
         found = run(subject)
     except (ContentError, SandboxError, StuckError) as error:
         found = failed(str(error))
-    return Finding(found.status, one_line(found.text))
+    return Finding(found.status, printable_line(found.text))

@@ -7,7 +7,7 @@ from coevo.authoring import env_checks_text, env_worker
 from coevo.authoring.env_isolated import IsolatedEnvironment
 from coevo.authoring.findings import Check, Finding, Result, Status, skipped
 from coevo.environments.loading import EnvironmentFolder
-from coevo.evaluation.verdict import one_line
+from coevo.evaluation.verdict import printable_line
 
 DEADLINE_S = 900.0
 """What a check may take on the clock, all its episodes together; a call that hangs is ended long before."""
@@ -49,4 +49,4 @@ def _run(check: Check[Any], folder: EnvironmentFolder, isolated: IsolatedEnviron
     if check in env_worker.CHECKS:
         return isolated.ask(check.name)
     found: Finding = check.run(folder)
-    return Finding(found.status, one_line(found.text))
+    return Finding(found.status, printable_line(found.text))

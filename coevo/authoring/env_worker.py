@@ -26,7 +26,7 @@ from coevo.authoring.findings import Check, Finding, failed
 from coevo.environments.contract import BrokenContractError
 from coevo.environments.loading import read_environment
 from coevo.errors import CoevoError
-from coevo.evaluation.verdict import one_line
+from coevo.evaluation.verdict import printable_line
 from coevo.sandbox.confine import die_with_parent
 from coevo.sandbox.wire import Channel, ChannelClosedError
 
@@ -50,7 +50,7 @@ def run(check: Check[EnvironmentSubject], subject: EnvironmentSubject) -> Findin
         found = failed(str(error))
     except (Exception, SystemExit) as error:
         found = failed(f"{type(error).__name__}: {error}{where(error, subject.folder.path)}")
-    return Finding(found.status, one_line(found.text))
+    return Finding(found.status, printable_line(found.text))
 
 
 class Watchdog:
@@ -67,7 +67,7 @@ class Watchdog:
     @contextmanager
     def __call__(self, what: str, limit_s: float) -> Iterator[None]:
         """Guard one call, from any thread; while there are several, the last to begin sets the time."""
-        os.write(2, f"{one_line(what)}: did not come back within {limit_s:g} s\n".encode())
+        os.write(2, f"{printable_line(what)}: did not come back within {limit_s:g} s\n".encode())
         with self._lock:
             self._num_calls += 1
             faulthandler.dump_traceback_later(limit_s + GRACE_S, exit=True, file=self._nothing)

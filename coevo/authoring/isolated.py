@@ -12,7 +12,7 @@ from typing import IO, Self
 
 from coevo.authoring.findings import Finding, failed
 from coevo.child_environ import child_environ
-from coevo.evaluation.verdict import one_line
+from coevo.evaluation.verdict import printable_line
 from coevo.sandbox.wire import Channel, ChannelClosedError, DeadlineError
 
 _SLACK_S = 20.0
@@ -90,7 +90,7 @@ class Isolated:
         self._said.seek(0)
         lines = self._said.read().decode(errors="replace").strip().splitlines()
         self.close()
-        return one_line(f"{how}: {lines[-1]}" if lines else how)
+        return printable_line(f"{how}: {lines[-1]}" if lines else how)
 
     def __enter__(self) -> Self:
         return self

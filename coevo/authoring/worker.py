@@ -20,7 +20,7 @@ from coevo.authoring.findings import Check, Finding, failed
 from coevo.authoring.subject import Subject
 from coevo.content import read_problem
 from coevo.errors import ContentError
-from coevo.evaluation.verdict import one_line
+from coevo.evaluation.verdict import printable_line
 from coevo.sandbox.confine import die_with_parent
 from coevo.sandbox.wire import Channel, ChannelClosedError
 
@@ -45,7 +45,7 @@ def run(check: Check[Subject], subject: Subject) -> Finding:
         found = failed(str(error))
     except (Exception, SystemExit) as error:
         found = failed(f"{type(error).__name__}: {error}{_where(error, subject.folder.path)}")
-    return Finding(found.status, one_line(found.text))
+    return Finding(found.status, printable_line(found.text))
 
 
 def _where(error: BaseException, folder: Path) -> str:

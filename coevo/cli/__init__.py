@@ -26,7 +26,7 @@ from coevo.cli.resume import resume
 from coevo.cli.search import search
 from coevo.cli.tune import tune
 from coevo.cli.view import view
-from coevo.errors import CoevoError, escaped
+from coevo.errors import CoevoError, escaped, one_line
 
 app = typer.Typer(
     help="Heuristic programs and the language model that writes them evolve together.",
@@ -119,5 +119,5 @@ def _refuse_usage(error: Any) -> NoReturn:
 
 def _refuse(message: str) -> NoReturn:
     """One line, without what could steer the terminal."""
-    sys.stderr.write(f"coevo: {escaped(' '.join(message.split()))}\n")
+    sys.stderr.write(f"coevo: {escaped(one_line(message))}\n")
     sys.exit(2)

@@ -132,9 +132,9 @@ def _table(title: str, rows: Lines, numbers: range) -> "Table":
     from coevo.cli.summary import printable
 
     table = Table(title=title, title_justify="left", box=box.SIMPLE)
-    table.add_column("")
+    table.add_column("", max_width=_WIDEST, overflow="fold")
     for number in numbers:
-        table.add_column(str(number + 1), justify="right", overflow="fold")
+        table.add_column(str(number + 1), justify="right", max_width=_WIDEST, overflow="fold")
     for name, cells in rows.items():
         table.add_row(escape(name), *(escape(printable(cell)) for cell in cells))
     return table

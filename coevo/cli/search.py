@@ -200,9 +200,10 @@ def search(
     from coevo.cli.live import following, warning
     from coevo.reporting.trackers.tracking import tracking
     from coevo.searching.api import run_search
-    from coevo.searching.config import make_config
+    from coevo.searching.config import make_config, refuse_idle
     from coevo.searching.preview import skill_warnings
 
+    refuse_idle(values)
     resolved = make_config(values, recipe)
     if dry_run:
         print_dry_run(resolved, as_json=json)

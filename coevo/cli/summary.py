@@ -113,10 +113,10 @@ def _print_run(result: SearchResult) -> None:
 
 
 def _without_lesson(run: Path) -> list[str]:
-    """A line that says so where a skill was wanted, and none was learned."""
+    """A line that says so where a skill was to be learned, and no lesson was."""
     skill = run / "SKILL.md"
     is_empty = skill.is_file() and skill.read_text().splitlines()[1:2] == ["Version 0"]
-    return ["skill: no lesson passed its guards; the prompts were as without one"] if is_empty else []
+    return ["skill: no lesson was learned; the prompts were as without one"] if is_empty else []
 
 
 def onward(status: str, run: str) -> str | None:

@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Mapping
-from concurrent.futures import Future, wait
+from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from coevo import __version__
 from coevo.cluster.faults import ActorLost, raise_packed
 from coevo.cluster.frames import Header
-from coevo.cluster.patience import PING_S, QUIET_S, ROOM_QUIET_S, awaited
+from coevo.cluster.patience import PING_S, QUIET_S, ROOM_QUIET_S, answers, awaited
 from coevo.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class Actor:
         spec = asdict(self._spec)
         spec["room_s"] = self._spec.room_s or ROOM_S
         opening = self._cluster.begin({"do": "open", "actor": self._number, "spec": spec}, payload)
-        header, _ = awaited(opening, ROOM_QUIET_S, lambda: self._say_no_room(spec))
+        header, _ = awaited(opening, ROOM_QUIET_S, lambda opened: self._say_no_room(spec, opened))
         raise_packed(header)
         self.about = header["about"]
         if self.about["coevo"] != __version__:
@@ -115,21 +115,26 @@ class Actor:
         with suppress(ActorLost):
             self._closing.result()
 
-    def _say_no_room(self, spec: Mapping[str, Any]) -> None:
+    def _say_no_room(self, spec: Mapping[str, Any], opening: Future[Any]) -> None:
+        asked = self._cluster.begin({"do": "room", "actor": self._number, "spec": spec})
+        if not answers(asked, opening, PING_S):
+            return
         with suppress(ActorLost):
-            found, _ = self._cluster.begin({"do": "room", "actor": self._number, "spec": spec}).result()
+            found, _ = asked.result()
             if "error" not in found:
                 self._cluster.once.warn(
+                    f"room for {found['wanted']}",
                     f"{found['wanted']} waits for room on a node of the cluster, with {found['free']} free, or for its "
-                    f"process to start; it is given up after {spec['room_s']:g} s"
+                    f"process to start; it is given up after {spec['room_s']:g} s",
                 )
 
-    def _look_after(self) -> None:
+    def _look_after(self, asked: Future[Any]) -> None:
         """Say that the process of the actor is silent as well; one that only works for long says that it is there."""
-        asked = self._cluster.begin({"do": "ping", "actor": self._number})
-        if not wait([asked], PING_S).done:
+        ping = self._cluster.begin({"do": "ping", "actor": self._number})
+        if answers(ping, asked, PING_S) is False:
             self._cluster.once.warn(
+                f"silence of {self._number}",
                 f"{self._spec.what} on {self.host} has been silent for {QUIET_S:g} s, and so has its process "
                 f"{self.about['pid']}, which may be stopped or swapped out; to have its work done elsewhere, end it "
-                f"there: kill -9 {self.about['pid']}"
+                f"there: kill -9 {self.about['pid']}",
             )

@@ -70,7 +70,7 @@ class ESSettings(BaseModel):
 
     spread: Spread = "step"
     """By what rewards are standardised: the spread of their own step (published), or the largest of any step so far,
-    so that steps shorten as rewards come to differ by little."""
+    so that steps shorten as rewards come to differ by little. It goes with joint z-scores."""
 
     rank: int = Field(default=0, ge=0)
     """r: rank of the noise on every matrix (EGGROLL); 0 is dense."""
@@ -88,6 +88,11 @@ class ESSettings(BaseModel):
             raise ValueError(
                 f"noise of low rank has no published meaning in subspaces, got rank {self.rank} and "
                 f"{self.subspaces} subspaces; set rank to 0 or subspaces to 1"
+            )
+        if self.spread == "run" and self.z_scores == "separate":
+            raise ValueError(
+                "separate z-scores have a spread in each subspace, got spread run; set spread to step or z_scores to "
+                "joint"
             )
         if self.schedule == "cosine" and self.sigma_end > self.sigma:
             raise ValueError(

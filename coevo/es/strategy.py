@@ -32,15 +32,17 @@ class EvolutionStrategy:
     Attributes:
         settings: G, α and the rules.
         run_key: 64-bit key of the run's noise.
-        step: Index of the next step to ask for; a resumed run starts where its history ends.
+        step: Index of the next step to ask for; a strategy that goes on starts where its history ends.
         basis: Identity of the basis whose span members move in; 0 for all directions.
-        widest: Largest standard deviation of the rewards of one step so far.
+        widest: Largest standard deviation of the rewards of one step so far; it, too, is where its history ends.
 
     Raises:
         ConfigError: If guided members are to have a rank or subspaces.
     """
 
-    def __init__(self, settings: ESSettings, run_key: int, *, step: int = 0, basis: int = 0) -> None:
+    def __init__(
+        self, settings: ESSettings, run_key: int, *, step: int = 0, basis: int = 0, widest: float = 0.0
+    ) -> None:
         if not 0 <= run_key < 2**64:
             raise ValueError(f"run_key must be a whole number in [0, 2^64), got {run_key}")
         if step < 0:
@@ -54,7 +56,7 @@ class EvolutionStrategy:
         self.run_key = run_key
         self.step = step
         self.basis = basis
-        self.widest = 0.0
+        self.widest = widest
         self._asked: tuple[Member, ...] = ()
         self._alpha = 0.0
 
@@ -64,10 +66,13 @@ class EvolutionStrategy:
         return self._asked
 
     def continued(self, settings: ESSettings) -> "EvolutionStrategy":
-        """The strategy that goes on from here, between two steps, with other settings."""
-        following = EvolutionStrategy(settings, self.run_key, step=self.step, basis=self.basis)
-        following.widest = self.widest
-        return following
+        """The strategy that goes on from here with other settings.
+
+        Raises:
+            RuntimeError: If a step is open: its rewards would be lost.
+        """
+        self._refuse_open()
+        return EvolutionStrategy(settings, self.run_key, step=self.step, basis=self.basis, widest=self.widest)
 
     def can_ask(self, count: int) -> bool:
         """Whether a step of `count` members is possible: enough to compare in every subspace, and in whole pairs."""
@@ -86,8 +91,7 @@ class EvolutionStrategy:
             RuntimeError: If the previous step has not been told.
             ValueError: If sigma is negative or not finite, or `can_ask` denies the number of members.
         """
-        if self._asked:
-            raise RuntimeError(f"step {self._asked[0].step} awaits its rewards: call tell before the next ask")
+        self._refuse_open()
         width = _fp32(math.sqrt(self.settings.subspaces) * sigma)
         if not (math.isfinite(width) and sigma >= 0):
             raise ValueError(f"sigma must be finite in fp32 and not negative, got {sigma}")
@@ -125,6 +129,10 @@ class EvolutionStrategy:
         sizes = Counter(member.subspace for member in members)
         shares = [share * self._alpha / sizes[member.subspace] for member in members]
         return _update(members, [share * float(score) for share, score in zip(shares, scores, strict=True)])
+
+    def _refuse_open(self) -> None:
+        if self._asked:
+            raise RuntimeError(f"step {self._asked[0].step} awaits its rewards: call tell first")
 
     def _member(self, place: Place, sigma: float) -> Member:
         count = self.settings.subspaces

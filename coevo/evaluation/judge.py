@@ -29,7 +29,7 @@ from coevo.errors import CoevoError, ContentError, SandboxError
 from coevo.evaluation.compiled import CompiledMark
 from coevo.evaluation.fresh_seeds import parse_split, reseeded
 from coevo.evaluation.limits import limits_for, split_into_parts
-from coevo.evaluation.verdict import Part, judge, one_line
+from coevo.evaluation.verdict import Part, judge, printable_line
 from coevo.interfaces import Instance
 from coevo.sandbox.confine import Limits, die_with_parent
 from coevo.sandbox.launcher import Launch, Sandbox, SandboxDiedError
@@ -100,7 +100,7 @@ class Judge:
             except Exception as error:
                 raise ContentError(
                     f"expected the instances of split {split!r} from {self._folder.path}, "
-                    f"but its problem.py says {type(error).__name__}: {one_line(str(error))}"
+                    f"but its problem.py says {type(error).__name__}: {printable_line(str(error))}"
                 ) from error
         if not self._splits[split]:
             raise ContentError(f"expected at least one instance in split {split!r} of {self._folder.path}, got none")
@@ -125,7 +125,7 @@ class Judge:
                 self.stop()
             else:
                 return judge(self._problem, part, outcome, self._limits(part.instances))
-        return Evaluation("crash", one_line(f"the sandbox died {_ATTEMPTS} times under this candidate: {reason}"))
+        return Evaluation("crash", printable_line(f"the sandbox died {_ATTEMPTS} times under this candidate: {reason}"))
 
     def _prepare(self, split: str, start: int, stop: int) -> Sandbox:
         """The sandbox, started if need be, with these instances loaded."""
@@ -157,7 +157,9 @@ class Judge:
                 solution = solve_smallest(self._problem, heuristic, baseline, [instance])
                 self._problem.objective(instance, solution)
             except Exception as error:
-                logger.warning("warming up with a baseline failed: %s", one_line(f"{type(error).__name__}: {error}"))
+                logger.warning(
+                    "warming up with a baseline failed: %s", printable_line(f"{type(error).__name__}: {error}")
+                )
             else:
                 mark.set()
 

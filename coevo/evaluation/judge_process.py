@@ -13,7 +13,7 @@ from coevo.candidate import Evaluation
 from coevo.child_environ import child_environ
 from coevo.content import ProblemFolder
 from coevo.errors import ContentError, SandboxError
-from coevo.evaluation.verdict import one_line
+from coevo.evaluation.verdict import printable_line
 from coevo.interfaces import Instance
 from coevo.sandbox.wire import Channel, ChannelClosedError, pack_instances
 
@@ -155,7 +155,7 @@ class JudgeProcess:
                 self._discard()
                 if self._is_closed:
                     raise
-        return Evaluation("crash", one_line(f"the judge died {_ATTEMPTS} times under this candidate: {reason}"))
+        return Evaluation("crash", printable_line(f"the judge died {_ATTEMPTS} times under this candidate: {reason}"))
 
     def terminate(self) -> None:
         """Ask the judge to end its sandbox and itself at once; for good. Does not wait."""

@@ -78,14 +78,14 @@ def merge(parts: Sequence[Evaluation], sign: float) -> Evaluation:
     return Evaluation("ok", "", sign * objective, objective, objectives, cpu_s)
 
 
-def one_line(text: str) -> str:
+def printable_line(text: str) -> str:
     """Untrusted text as one printable line of at most 300 characters."""
     line = escaped(text[: 2 * _MAX_DETAIL])
     return line if len(line) <= _MAX_DETAIL else line[: _MAX_DETAIL - 1] + "…"
 
 
 def _failed(status: Status, detail: str) -> Evaluation:
-    return Evaluation(status, one_line(detail))
+    return Evaluation(status, printable_line(detail))
 
 
 def _ending(part: Part, outcome: Outcome, limits: Limits, claim: Claim) -> Evaluation | None:

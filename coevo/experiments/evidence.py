@@ -86,8 +86,8 @@ class Evidence:
                 "status": finished["status"],
                 "best": None if best is None else {key: self.verdicts[best, "search"][key] for key in keys},
                 "first": tally.first,
-                # Results of earlier versions do not say it.
-                "found_after": None if result.found_after is None else tally.found_after,
+                # A result of an earlier version has no such field.
+                **({"found_after": tally.found_after} if "found_after" in result.model_fields_set else {}),
                 "explanation": tally.explanation(),
                 "splits": {split: self._with_gap(split, self._measured(best, split)) for split in splits},
                 "comparisons": self._comparisons(splits) if config.compare and splits else {},

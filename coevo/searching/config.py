@@ -229,16 +229,24 @@ def make_config(values: dict[str, Any], recipe: str | None = None) -> SearchConf
     if recipe is not None and recipe not in RECIPES:
         raise ConfigError(f"expected a recipe among {', '.join(RECIPES)}, got {recipe!r}")
     chosen = RECIPES[recipe] if recipe else {}
-    if values.get("method") == "grammar" and values.get("es", "off") != "off":
-        raise ConfigError(
-            f"method grammar has no model to evolve, got es {values['es']}; drop it, or take method eoh or sample"
-        )
     layers = (_defaults_for({**chosen, **values}), chosen, values)
     tables = {name: layered(name, layers) for name in TABLES}
     try:
         return SearchConfig.model_validate({**layers[0], **chosen, **values, **tables})
     except ValidationError as error:
         raise ConfigError(explain(error)) from error
+
+
+def refuse_idle(values: Mapping[str, Any]) -> None:
+    """Refuse what a user asked for and would not get; recorded configurations hold defaults that are as idle.
+
+    Raises:
+        ConfigError: If the grammar, which has no model, is to be evolved.
+    """
+    if values.get("method") == "grammar" and values.get("es", "off") != "off":
+        raise ConfigError(
+            f"method grammar has no model to evolve, got es {values['es']}; drop es, or take method eoh or sample"
+        )
 
 
 def _defaults_for(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -251,7 +259,7 @@ def _defaults_for(values: Mapping[str, Any]) -> dict[str, Any]:
         strategy |= EMBEDDED_STRATEGY
     if _scope_of(values) == GUIDED:
         strategy |= GUIDED_STRATEGY
-    if values.get("method") == "grammar" or engine == "endpoint" or (engine == "auto" and is_address(str(model))):
+    if engine == "endpoint" or (engine == "auto" and is_address(str(model))):
         own["es"] = "off"
     if es == "low-rank":
         own["weights"] = {"scope": "linear"}

@@ -9,7 +9,7 @@ from typing import Any
 from coevo.content import Option, ProblemFolder
 from coevo.errors import CoevoError, ConfigError, ContentError
 from coevo.evaluation.judge import checked_instance
-from coevo.evaluation.verdict import one_line
+from coevo.evaluation.verdict import printable_line
 from coevo.interfaces import Instance
 
 _TYPES: dict[str, Callable[[str], Any]] = {"number": float, "integer": int, "text": str}
@@ -91,7 +91,7 @@ def _read(problem: Any, file: Path, options: Mapping[str, Any]) -> InstanceFile:
 
 def _named(instance: Instance) -> Instance:
     """The instance under a name that can be printed and drawn, whatever its file calls it."""
-    return replace(instance, name=one_line(instance.name))
+    return replace(instance, name=printable_line(instance.name))
 
 
 def _listed(known: Any, count: int) -> list[Any]:

@@ -14,6 +14,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -67,7 +68,8 @@ class PricedServer(Server):
     def __init__(self, manner: Callable[[Reply, random.Random], Reply]) -> None:
         super().__init__()
         self.bill = Bill()
-        self._manner, self._random, self._lock = manner, random.Random(0), threading.Lock()
+        self._manner, self._lock = manner, threading.Lock()
+        self._attempts: Counter[int] = Counter()
         self.script = self._write
 
     def _write(self, _number: int, body: dict) -> Reply:
@@ -76,7 +78,9 @@ class PricedServer(Server):
         whole = answer(PROGRAM.format(power=1 + seed % 97 / 100), usage=usage)
         time.sleep(WRITING_S)
         with self._lock:
-            reply = self._manner(whole, self._random)
+            # Dice of its own for each attempt of a message: what happens to it does not depend on who comes first.
+            self._attempts[seed] += 1
+            reply = self._manner(whole, random.Random(f"{seed}/{self._attempts[seed]}"))
             if reply.status < 400 or reply.status == 504:
                 self.bill.messages += 1
                 self.bill.tokens_in += usage[0]

@@ -158,7 +158,7 @@ class GradientInSpan(PolicyGradient):
     """The same, but weights move in the span of a guided basis alone, where evolution strategies would move them.
 
     Adam moves the coordinates on the basis's orthonormal vectors, in units of the length of the weights' movement: what
-    the policy gradient could find there, which is the ceiling of any strategy within that span.
+    this policy gradient finds there.
     """
 
     def __init__(self, config, engine, log, scratch, rate):

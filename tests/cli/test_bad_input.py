@@ -55,7 +55,7 @@ def here(tmp_path):
         (["--start", "nothing.py"], ["select_next_node", "nothing.py"]),
         (["--config", "nothing.toml"], ["--config", "nothing.toml"]),
         (["--engine", "scripted", "--model", "nothing.json"], ["nothing.json"]),
-        (["--method", "grammar", "--es", "dense"], ["method grammar", "got es dense"]),
+        (["--method", "grammar", "--es", "dense"], ["method grammar", "got es dense", "drop es"]),
         (["--method", "grammar", "--engine", "scripted"], ["--method grammar", "scripted"]),
     ],
 )

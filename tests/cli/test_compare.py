@@ -1,7 +1,10 @@
 import json
+from io import StringIO
 
 import pytest
+from rich.console import Console
 
+from coevo.cli.compare import _tables
 from coevo.errors import ConfigError, RunError
 from coevo.records.event_log import EventLog
 from coevo.records.run_directory import RunDirectory
@@ -85,7 +88,7 @@ def test_many_runs_stand_in_several_tables_that_fit(coevo, make_pair):
 def test_the_json_has_every_number(coevo, make_pair):
     """One document: the runs, and the settings that differ."""
     found = json.loads(coevo("compare", *make_pair(), "--json").stdout)
-    assert found["configs"] == {"es": ["dense", "off"], "method": ["eoh", "grammar"], "seed": [0, 1]}
+    assert found["configs"] == {"method": ["eoh", "grammar"], "seed": [0, 1]}
     first, second = found["runs"]
     assert first["splits"]["search"] == {"objective": 4.0, "spread": None, "gap": (4.0 - 3.2) / 3.2}
     assert second["operators"] == {"m1": {"children": 2, "valid": 1, "reward": -0.125}}
@@ -145,3 +148,13 @@ def assert_one_line(coevo, fragment, *arguments):
         coevo(*arguments)
     assert fragment in str(refusal.value)
     assert str(refusal.value).isprintable()
+
+
+def test_a_long_name_is_folded_and_not_cut():
+    """No letter of a setting's name is lost, however narrow the terminal."""
+    name = "evolution_strategy.subspace_unit"
+    out = Console(file=StringIO(), width=60)
+    for table in _tables("settings", {name: ["element"] * 2}, 60):
+        out.print(table)
+    first = [line[:26].strip() for line in out.file.getvalue().splitlines()]
+    assert name in "".join(first)

@@ -45,7 +45,7 @@ def test_a_skill_that_was_not_learned_is_said(version, is_said, tmp_path, capsys
     assert "no lesson" not in capsys.readouterr().out
     (tmp_path / "SKILL.md").write_text(f"# Skill: tsp\nVersion {version}\n")
     print_result(result_in(tmp_path), as_json=False)
-    assert ("no lesson passed" in capsys.readouterr().out) == is_said
+    assert ("no lesson was learned" in capsys.readouterr().out) == is_said
 
 
 def test_a_capped_search_says_that_it_was_stopped(tmp_path, capsys):

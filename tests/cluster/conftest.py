@@ -155,9 +155,9 @@ def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(actor, "FAREWELL_S", GENEROUS_S)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def nodes() -> Iterator[Nodes]:
-    """A cluster of one node or more."""
+    """A cluster of one node or more, of its own for each module: a node that was killed is counted for a while."""
     found = Nodes()
     try:
         yield found

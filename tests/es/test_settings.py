@@ -50,6 +50,7 @@ def test_defaults_are_the_published_ones():
         ({"spread": "none"}, "'step' or 'run'"),
         ({"rank": -1}, "greater than or equal to 0"),
         ({"rank": 1, "subspaces": 2}, "no published meaning in subspaces, got rank 1 and 2 subspaces"),
+        ({"subspaces": 2, "z_scores": "separate", "spread": "run"}, "set spread to step or z_scores to joint"),
     ],
 )
 def test_unusable_settings_are_refused(change, text):

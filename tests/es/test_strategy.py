@@ -117,9 +117,13 @@ def test_the_widest_spread_outlives_a_change_of_settings():
     strategy = EvolutionStrategy(ESSettings(spread="run"), RUN)
     strategy.tell(told(strategy.ask(1e-3, 2), [0.0, 8.0]))
     strategy.tell(told(strategy.ask(1e-3, 2), [1.0, 1.0]))
+    pending = strategy.ask(1e-3, 2)
+    with pytest.raises(RuntimeError, match="step 2 awaits its rewards"):
+        strategy.continued(ESSettings())
+    strategy.tell(told(pending, [1.0, 1.0]))
     narrower = strategy.continued(ESSettings(spread="run", sigma=5e-4))
-    assert (narrower.step, narrower.widest) == (2, 4.0)
-    fresh = EvolutionStrategy(ESSettings(sigma=5e-4), RUN, step=2)
+    assert (narrower.step, narrower.widest) == (3, 4.0)
+    fresh = EvolutionStrategy(ESSettings(sigma=5e-4), RUN, step=3)
     moved, full = (each.tell(told(each.ask(5e-4, 2), [0.0, 1.0])).coefficients for each in (narrower, fresh))
     assert moved == tuple(value / 8 for value in full)
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from coevo.candidate import Evaluation
 from coevo.errors import Infeasible
-from coevo.evaluation.verdict import Part, judge, merge, one_line
+from coevo.evaluation.verdict import Part, judge, merge, printable_line
 from coevo.interfaces import Instance
 from coevo.sandbox.confine import Limits
 from coevo.sandbox.results import DONE, Failure, encode_failure, encode_solution
@@ -141,7 +141,7 @@ def test_a_mean_beyond_the_floats_is_invalid() -> None:
 @given(st.text())
 def test_untrusted_text_becomes_one_printable_line(text: str) -> None:
     """No control character, line break or surrogate survives, nor more than 300 characters."""
-    line = one_line(text)
+    line = printable_line(text)
     assert len(line) <= 300
     assert line == "" or line.isprintable()
     assert "\n" not in line

@@ -46,6 +46,15 @@ def test_the_run_directory_of_a_search_is_no_probe(run_directory):
         probe_config_of(run_directory.path)
 
 
+def test_a_guided_probe_takes_the_longer_step_of_parents_that_stand_still():
+    """Its α is three σ, a search's half of σ; what is given wins."""
+    guided = {"weights": {"scope": "guided"}}
+    own = make_probe_config(guided).evolution_strategy
+    assert own.alpha == 3 * own.sigma
+    assert make_config(guided | {"budget": 1}).evolution_strategy.alpha == own.sigma / 2
+    assert make_probe_config(guided | {"evolution_strategy": {"alpha": 1e-4}}).evolution_strategy.alpha == 1e-4
+
+
 def test_paths_become_absolute(tmp_path, monkeypatch):
     """Parents, and a model that is a folder here, can be found from anywhere afterwards; names stay names."""
     monkeypatch.chdir(tmp_path)

@@ -1,7 +1,7 @@
 import pytest
 
 from coevo.errors import ConfigError
-from coevo.searching.config import EMBEDDED_STRATEGY, RECIPES, absolute, make_config
+from coevo.searching.config import EMBEDDED_STRATEGY, RECIPES, absolute, make_config, refuse_idle
 
 GUIDED = {"weights": {"scope": "guided"}}
 
@@ -11,6 +11,16 @@ def test_flags_win_over_recipe_and_defaults():
     config = make_config({"seed": 3, "evolution_strategy": {"sigma": 0.02}}, "esopt-eoh-1000")
     assert (config.seed, config.budget, config.charge_first) == (3, 1000, False)
     assert (config.evolution_strategy.sigma, config.evolution_strategy.alpha) == (0.02, 5e-4)
+
+
+@pytest.mark.parametrize("recipe", [None, "esopt-eoh-1000"])
+def test_a_recorded_search_by_the_grammar_can_be_read(recipe):
+    """What is recorded holds defaults that mean nothing there; only a wish for them is refused."""
+    config = make_config({"budget": 100, "method": "grammar"}, recipe)
+    assert make_config(config.model_dump(mode="json")) == config
+    with pytest.raises(ConfigError, match="method grammar has no model to evolve, got es dense; drop es"):
+        refuse_idle({"method": "grammar", "es": "dense"})
+    refuse_idle({"method": "grammar", "es": "off"})
 
 
 def test_the_embedded_model_has_its_own_strategy():

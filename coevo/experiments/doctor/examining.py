@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import IO, Self
 
 from coevo.child_environ import child_environ
-from coevo.evaluation.verdict import one_line
+from coevo.evaluation.verdict import printable_line
 from coevo.experiments.doctor.asked import Asked
 from coevo.experiments.doctor.checks import CHECKS, Check, allowed_s
 from coevo.experiments.doctor.finding import Finding, failed, warned
@@ -139,4 +139,4 @@ class Attendant:
         lines = said.read().decode(errors="replace").strip().splitlines()
         self._end()
         how = "it closed its pipe" if code is None else f"exit code {code}"
-        return one_line(f"{how}, {lines[-1]}" if lines else how)
+        return printable_line(f"{how}, {lines[-1]}" if lines else how)

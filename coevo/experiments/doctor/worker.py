@@ -14,8 +14,8 @@ from collections.abc import Mapping
 from dataclasses import asdict
 
 from coevo.engines.endpoint.address import KEY_VARIABLES
-from coevo.errors import CoevoError
-from coevo.evaluation.verdict import one_line
+from coevo.errors import CoevoError, one_line
+from coevo.evaluation.verdict import printable_line
 from coevo.experiments.doctor.asked import Wish, resolve
 from coevo.experiments.doctor.checks import CHECKS, Check
 from coevo.experiments.doctor.finding import Finding, failed, refused
@@ -43,7 +43,7 @@ def _plain(text: str, environ: Mapping[str, str]) -> str:
     for variable in KEY_VARIABLES:
         if key := environ.get(variable, "").strip():
             text = text.replace(key, f"[{variable}]")
-    return one_line(" ".join(text.split()))
+    return printable_line(one_line(text))
 
 
 def main() -> None:

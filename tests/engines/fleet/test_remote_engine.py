@@ -275,7 +275,7 @@ def test_a_fault_of_ours_crosses_as_such():
 
 
 def test_without_its_cluster_a_fleet_opens_no_engine(asked, caplog):
-    """The connection ends under a call: that is the error, after one attempt of each engine."""
+    """The connection ends under a call: that is the error, after an attempt of one engine or of each."""
     near = Near(lambda: ScriptedEngine(["one", "two", "three"]))
     near.close = lambda: None
     fleet = RemoteFleet(near, SPEC, 2, here={}, slots=1, heals=False)
@@ -289,4 +289,4 @@ def test_without_its_cluster_a_fleet_opens_no_engine(asked, caplog):
     finally:
         fleet.close()
     assert len(near.actors) == 2
-    assert caplog.text.count("opened anew") <= 2
+    assert 1 <= caplog.text.count("opened anew") <= 2
