@@ -33,7 +33,7 @@ class StepStory:
 
     @property
     def spread(self) -> float:
-        """Standard deviation over the members, the one z-scores divide by."""
+        """Standard deviation over the members, the one z-scores divide by (but for a spread of the whole run)."""
         mean = self.mean_reward
         return math.sqrt(math.fsum((reward - mean) ** 2 for reward in self.rewards) / len(self.rewards))
 
