@@ -8,7 +8,8 @@ from coevo.errors import ConfigError
 from coevo.records.event_log import Listener
 from coevo.reporting.trackers.tracking import tracking
 from coevo.searching.api import run_search
-from coevo.searching.config import make_config, refuse_idle
+from coevo.searching.config import make_config
+from coevo.searching.idle import refuse_idle
 from coevo.searching.result import SearchResult
 from coevo.tuning.api import run_tuning
 from coevo.tuning.config import make_tune_config

@@ -200,16 +200,17 @@ def search(
     from coevo.cli.live import following, warning
     from coevo.reporting.trackers.tracking import tracking
     from coevo.searching.api import run_search
-    from coevo.searching.config import make_config, refuse_idle
-    from coevo.searching.preview import skill_warnings
+    from coevo.searching.config import make_config
+    from coevo.searching.idle import refuse_idle
+    from coevo.searching.preview import idle_warnings
 
-    refuse_idle(values)
+    refuse_idle(present(given) | tables)
     resolved = make_config(values, recipe)
     if dry_run:
         print_dry_run(resolved, as_json=json)
         return
     trackers = tracking(track or ())
-    warnings = warning((*resolved.evolution_strategy.warnings(), *skill_warnings(resolved)))
+    warnings = warning((*resolved.evolution_strategy.warnings(), *idle_warnings(resolved)))
     with following(resolved) as listener:
         result = run_search(resolved, runs_dir=runs_dir, listeners=(warnings, listener, *trackers))
     print_result(result, as_json=json)

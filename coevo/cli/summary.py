@@ -101,7 +101,8 @@ def _chosen(splits: Sequence[str]) -> str:
 
 def _weights(result: SearchResult) -> str:
     """What a model's weights came to; nothing where they are out of reach, behind a server, or there are none."""
-    return f", model fingerprint {result.fingerprint}" if int(result.fingerprint, 16) else ""
+    moved = f", moved by {result.moved} of {result.steps} steps" if result.steps else ""
+    return f", model fingerprint {result.fingerprint}{moved}" if int(result.fingerprint, 16) else ""
 
 
 def _print_run(result: SearchResult) -> None:
@@ -152,9 +153,12 @@ def _progress(result: SearchResult) -> str:
             f"nothing better than the first candidate ({result.first.objective:.6g}): {printable(result.explanation)}"
         )
     seeds = ", under its own seeds" if any(value.spread is not None for value in result.splits.values()) else ""
-    after = "" if result.found_after is None else f"; no lower cost after {result.found_after} completions"
-    reached = f"from {result.first.objective:.6g}, the first candidate, to {result.best.objective:.6g} on search"
-    return f"{reached}{seeds}{after}"
+    reached = f"from {result.first.objective:.6g}, the first candidate, to {result.best.objective:.6g} on search{seeds}"
+    if result.lowest is None:
+        return reached
+    after = f"after {result.lowest_after} completions"
+    is_lowest = result.lowest.candidate == result.best.candidate
+    return f"{reached}, {after}" if is_lowest else f"{reached} (lowest: {result.lowest.objective:.6g}, {after})"
 
 
 def _cell(value: SplitResult) -> str:

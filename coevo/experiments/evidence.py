@@ -85,9 +85,8 @@ class Evidence:
             {
                 "status": finished["status"],
                 "best": None if best is None else {key: self.verdicts[best, "search"][key] for key in keys},
-                "first": tally.first,
-                # A result of an earlier version has no such field.
-                **({"found_after": tally.found_after} if "found_after" in result.model_fields_set else {}),
+                # A result of an earlier version lacks some of these.
+                **{key: value for key, value in tally.progress().items() if key in result.model_fields_set},
                 "explanation": tally.explanation(),
                 "splits": {split: self._with_gap(split, self._measured(best, split)) for split in splits},
                 "comparisons": self._comparisons(splits) if config.compare and splits else {},

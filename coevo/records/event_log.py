@@ -131,10 +131,12 @@ class EventLog:
     def _match(self, event: Event) -> Event:
         recorded = self._past.popleft()
         expected = {key: value for key, value in recorded.items() if key != CLOCK}
-        if expected != json.loads(_line(event)):
+        found = json.loads(_line(event))
+        if expected != found:
             raise RunError(
-                f"expected the run to repeat its recorded event {_short(expected)}, got {_short(event)}; "
-                f"in {self._file.name}; resume with the version, problem files and model that started the run"
+                f"expected the run to repeat its recorded event {_differing(expected, found)}, got "
+                f"{_differing(found, expected)}; in {self._file.name}; resume with the version, configuration, problem "
+                "files and model that started the run"
             )
         return recorded
 
@@ -248,6 +250,11 @@ def _line(event: Event) -> bytes:
         return f"{text}\n".encode()
     except UnicodeEncodeError:  # half of a surrogate pair is no UTF-8; escaped, it can be recorded as it came
         return (json.dumps(event, allow_nan=False, separators=(",", ":")) + "\n").encode()
+
+
+def _differing(event: Event, other: Event) -> str:
+    """The kind of an event, and what it says otherwise than another: its beginning would hardly tell."""
+    return _short({key: value for key, value in event.items() if key == "kind" or other.get(key) != value})
 
 
 def _short(event: Event) -> str:

@@ -173,7 +173,9 @@ class RunDirectory:
         try:
             values = dict(json.loads(file.read_text()))
         except (ValueError, TypeError) as error:
-            raise RunError(f"{file} is not a JSON object: {error}") from error
+            raise RunError(
+                f"{file} is not a JSON object: {error}; delete it, and resume the run to have it made anew"
+            ) from error
         if (version := values.pop("schema_version", None)) != SCHEMA_VERSION:
             raise RunError(
                 f"{file}: expected schema_version {SCHEMA_VERSION}, got {version}; use the coevo that wrote it"

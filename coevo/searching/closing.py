@@ -23,7 +23,9 @@ class Tally:
     fingerprint: str = ""
     first: dict[str, Any] | None = None
     best: dict[str, Any] | None = None
-    found_after: int | None = None
+    lowest_after: int | None = None
+    steps: int = 0
+    moved: int = 0
     statuses: Counter[str] = field(default_factory=Counter)
     costs: set[float] = field(default_factory=set)
     failures: Counter[str] = field(default_factory=Counter)
@@ -34,6 +36,8 @@ class Tally:
             self.meters[meter_of(event, charges_first=self.charges_first)] += len(event["requests"])
         elif event["kind"] in ("started", "step"):
             self.fingerprint = event["fingerprint"]
+            self.steps += event["kind"] == "step"
+            self.moved += event["kind"] == "step" and event["applied"]
         elif event["kind"] == "child":
             self.statuses[event["status"]] += 1
             if event["cost"] is None:
@@ -56,6 +60,16 @@ class Tally:
         """Those charged for the skill."""
         return self.meters["skill"]
 
+    def progress(self) -> dict[str, Any]:
+        """How far the search came on its own split, and how often the model was moved."""
+        return {
+            "first": self.first,
+            "lowest": self.best,
+            "lowest_after": self.lowest_after,
+            "steps": self.steps,
+            "moved": self.moved,
+        }
+
     def frequent_failures(self) -> tuple[str, ...]:
         """The three most frequent reasons for which children failed, with their counts."""
         return tuple(f"{count} × {reason}" for reason, count in self.failures.most_common(_FAILURES_SHOWN))
@@ -67,7 +81,7 @@ class Tally:
         if is_new_best(event, self.best["cost"] if self.best else None):
             self.best = {key: event[key] for key in ("candidate", "cost", "objective")}
             self.first = self.first or self.best
-            self.found_after = self.asked + self.on_top
+            self.lowest_after = self.asked + self.on_top
 
     def explanation(self) -> str:
         """Why nothing better than the first candidate was found; empty if something was, or nothing valid at all."""
@@ -90,9 +104,8 @@ def closing(search: Search, directory: RunDirectory, started: float, status: str
     planned = search.plan.charged
     return {
         "status": status,
-        "first": tally.first,
+        **tally.progress(),
         "best": tally.best,
-        "found_after": tally.found_after,
         "explanation": tally.explanation(),
         "splits": {},
         "comparisons": {},

@@ -237,18 +237,6 @@ def make_config(values: dict[str, Any], recipe: str | None = None) -> SearchConf
         raise ConfigError(explain(error)) from error
 
 
-def refuse_idle(values: Mapping[str, Any]) -> None:
-    """Refuse what a user asked for and would not get; recorded configurations hold defaults that are as idle.
-
-    Raises:
-        ConfigError: If the grammar, which has no model, is to be evolved.
-    """
-    if values.get("method") == "grammar" and values.get("es", "off") != "off":
-        raise ConfigError(
-            f"method grammar has no model to evolve, got es {values['es']}; drop es, or take method eoh or sample"
-        )
-
-
 def _defaults_for(values: Mapping[str, Any]) -> dict[str, Any]:
     """Defaults that follow from other choices."""
     own: dict[str, Any] = {}

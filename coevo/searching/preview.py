@@ -56,15 +56,20 @@ def _prompts(config: SearchConfig, problem: ProblemFolder) -> dict[str, str]:
     }
 
 
-def skill_warnings(config: SearchConfig) -> tuple[str, ...]:
-    """A sentence where a skill is wished for and the budget holds no update of it.
+def idle_warnings(config: SearchConfig) -> tuple[str, ...]:
+    """A sentence where the budget holds no step of the model, or no update of the skill, that was wished for.
 
     Raises:
         CoevoError: If an operator file is missing or malformed.
     """
+    operators = evolving(operators_of(config))
+    the_plan = plan(config, operators)
+    return (*_without_step(config, the_plan, operators), *_without_update(config, len(the_plan.generations)))
+
+
+def _without_update(config: SearchConfig, generations: int) -> tuple[str, ...]:
     if config.skill_every is None:
         return ()
-    generations = len(plan(config, evolving(operators_of(config))).generations)
     if _skill_updates(config.skill_every, generations):
         return ()
     return (
@@ -75,25 +80,38 @@ def skill_warnings(config: SearchConfig) -> tuple[str, ...]:
 
 
 def _step_lines(config: SearchConfig, the_plan: Plan, operators: frozenset[str]) -> list[str]:
-    """Whether the model evolves: it does in batches that give every member a child (`coevo.searching.learning`)."""
+    """How often the model evolves."""
     if config.method == "grammar":
         return ["children come from the grammar, which reads no prompts"]
-    if config.es == "off" or not operators:
-        return []
+    if steps := _num_steps(config, the_plan, operators):
+        return [
+            f"{steps} step{'' if steps == 1 else 's'} of the model, of {config.evolution_strategy.members} members each"
+        ]
+    return list(_without_step(config, the_plan, operators))
+
+
+def _num_steps(config: SearchConfig, the_plan: Plan, operators: frozenset[str]) -> int:
+    """The model evolves in batches that give every member a child (`coevo.searching.learning`)."""
     settings, generations = config.evolution_strategy, the_plan.generations
-    members = settings.members
-    batches = [counts.get(name, 0) for counts in generations for name in sorted(operators)]
-    steps = sum(
-        sigma_at(number, len(generations), settings) > 0 and counts.get(name, 0) >= members
+    if config.es == "off" or config.method == "grammar":
+        return 0
+    return sum(
+        sigma_at(number, len(generations), settings) > 0 and counts.get(name, 0) >= settings.members
         for number, counts in enumerate(generations)
         for name in operators
     )
-    if steps:
-        return [f"{steps} step{'' if steps == 1 else 's'} of the model, of {members} members each"]
-    return [
-        f"the model does not evolve: no batch of {' or '.join(sorted(operators))} gives each of {members} members a "
-        f"child, the largest has {max(batches, default=0)}; raise --budget, or lower --members"
-    ]
+
+
+def _without_step(config: SearchConfig, the_plan: Plan, operators: frozenset[str]) -> tuple[str, ...]:
+    is_idle = config.es == "off" or config.method == "grammar" or not operators
+    if is_idle or _num_steps(config, the_plan, operators):
+        return ()
+    batches = [counts.get(name, 0) for counts in the_plan.generations for name in operators]
+    return (
+        f"the model does not evolve: no batch of {' or '.join(sorted(operators))} gives each of "
+        f"{config.evolution_strategy.members} members a child, the largest has {max(batches, default=0)}; "
+        "raise --budget, or lower --members",
+    )
 
 
 def _skill_updates(every: int, generations: int) -> int:

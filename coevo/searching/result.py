@@ -49,8 +49,9 @@ class BudgetUse(_Frozen):
 class SearchResult(_Frozen):
     """One search's result.
 
-    `first` is the first valid candidate; `found_after` how many completions of operators had been asked for when the
-    best on the search split was found; `explanation` says why nothing better was found, where nothing was. `splits`
+    `best` is the candidate handed over, `first` the first valid one, and `lowest` the one of least cost on the search
+    split, found when `lowest_after` completions of operators had been asked for. `moved` of `steps` steps of the
+    evolution strategy moved the model; `explanation` says why nothing better was found, where nothing was. `splits`
     are those of the best heuristic; `comparisons` hold the same for the problem's baselines and textbook algorithms;
     `failures` the most frequent reasons when no candidate was valid; `paid` what servers were paid, by role.
     """
@@ -58,7 +59,10 @@ class SearchResult(_Frozen):
     status: SearchStatus
     best: Best | None
     first: Best | None = None
-    found_after: int | None = None
+    lowest: Best | None = None
+    lowest_after: int | None = None
+    steps: int = 0
+    moved: int = 0
     explanation: str = ""
     splits: dict[str, SplitResult]
     comparisons: dict[str, dict[str, SplitResult]]

@@ -67,10 +67,24 @@ def test_the_table_says_what_best_means(splits, name, tmp_path, capsys):
 
 
 @pytest.mark.parametrize(
-    ("found_after", "words"), [(30, "to 1 on search; no lower cost after 30 completions\n"), (None, "to 1 on search\n")]
+    ("lowest", "words"),
+    [
+        ("a", "to 1 on search, after 30 completions\n"),
+        ("c", "to 1 on search (lowest: 0.5, after 30 completions)\n"),
+        ("", "to 1 on search\n"),
+    ],
 )
-def test_where_progress_ended_is_said(found_after, words, tmp_path, capsys):
-    """So that one sees how much of the budget brought nothing; a result of an older run does not know it."""
+def test_where_progress_ended_is_said(lowest, words, tmp_path, capsys):
+    """Of the lowest cost, which another candidate may have than the one handed over; an older result does not know."""
     first = {"candidate": "b" * 16, "cost": 2.0, "objective": 2.0}
-    print_result(result_in(tmp_path, first=first, found_after=found_after), as_json=False)
+    own = {"candidate": lowest * 16, "cost": 1.0 if lowest == "a" else 0.5, "objective": 1.0 if lowest == "a" else 0.5}
+    told = {"lowest": own, "lowest_after": 30} if lowest else {}
+    print_result(result_in(tmp_path, first=first, **told), as_json=False)
+    assert words in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("steps", "words"), [(0, "f\n"), (2, "f, moved by 0 of 2 steps\n")])
+def test_a_model_that_no_step_moved_is_told_as_such(steps, words, tmp_path, capsys):
+    """Steps whose rewards are all equal leave it where it was."""
+    print_result(result_in(tmp_path, steps=steps), as_json=False)
     assert words in capsys.readouterr().out

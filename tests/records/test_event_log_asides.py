@@ -6,6 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from coevo.errors import RunError
 from coevo.records.event_log import EventLog, read_events
 
 
@@ -135,3 +136,13 @@ def test_a_story_that_differs_is_still_found_out(tmp_path):
         log.emit("a")
     with opened(path) as log, pytest.raises(Exception, match="repeat its recorded event"):
         log.emit("b")
+
+
+def test_an_event_that_differs_late_is_told_by_its_difference(tmp_path):
+    """However much is the same before it."""
+    path, same = tmp_path / "events.jsonl", {f"field{n}": n for n in range(100)}
+    with opened(path) as log:
+        log.emit("a", **same, budget=40)
+    with opened(path) as log, pytest.raises(RunError) as caught:
+        log.emit("a", **same, budget=60)
+    assert '{"kind": "a", "budget": 40}, got {"kind": "a", "budget": 60}' in str(caught.value)

@@ -1,7 +1,8 @@
 import pytest
 
 from coevo.errors import ConfigError
-from coevo.searching.config import EMBEDDED_STRATEGY, RECIPES, absolute, make_config, refuse_idle
+from coevo.searching.config import EMBEDDED_STRATEGY, RECIPES, absolute, make_config
+from coevo.searching.idle import refuse_idle
 
 GUIDED = {"weights": {"scope": "guided"}}
 

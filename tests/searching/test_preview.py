@@ -12,21 +12,21 @@ from coevo.searching.api import run_search
 from coevo.searching.config import make_config
 from coevo.searching.methods import operators_of
 from coevo.searching.plan import plan
-from coevo.searching.preview import preview, skill_warnings
+from coevo.searching.preview import idle_warnings, preview
 
 
 @given(st.integers(1, 600), st.none() | st.integers(1, 12))
 def test_a_skill_that_is_never_brought_up_to_date_is_warned_of(budget, every):
     """Exactly where no generation but the last is a multiple of the interval."""
-    config = make_config({"budget": budget, "skill_every": every})
+    config = make_config({"budget": budget, "skill_every": every, "es": "off"})
     generations = len(plan(config, evolving(operators_of(config))).generations)
     updates = [number for number in range(1, generations) if every is not None and number % every == 0]
-    assert bool(skill_warnings(config)) == (every is not None and not updates)
+    assert bool(idle_warnings(config)) == (every is not None and not updates)
 
 
 def test_one_generation_is_too_few_for_a_skill():
     """A small budget holds one; the sentence says what to change."""
-    (said,) = skill_warnings(make_config({"budget": 70, "skill_every": 1}))
+    (said,) = idle_warnings(make_config({"budget": 70, "skill_every": 1, "es": "off"}))
     assert said.startswith("no update of the skill falls into this budget: it holds 1 generation,")
     assert "raise --budget" in said
 
@@ -41,8 +41,10 @@ def test_the_steps_of_the_model_are_foretold(budget, sigma_end, tiny_problem, ti
             "evolution_strategy": {"members": 4, "sigma": 1e-3, "sigma_end": sigma_end},
         }
     )  # fmt: skip
+    is_idle = any("does not evolve" in sentence for sentence in idle_warnings(config))
     events = list(read_events(Path(run_search(config, runs_dir=tmp_path).run) / "events.jsonl"))
     steps = sum(event["kind"] == "step" for event in events)
+    assert is_idle == (steps == 0)
     said = preview(config).plan
     assert (f"{steps} step" in said) == (steps > 0)
     assert ("the model does not evolve" in said and "lower --members" in said) == (steps == 0)

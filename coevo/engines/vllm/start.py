@@ -26,7 +26,7 @@ def start_vllm(folder: ModelFolder, options: VllmOptions) -> Any:
     except ImportError as error:
         raise ModelError(
             f"expected the package vllm in the environment of {sys.executable}, found none ({error}); "
-            "name an interpreter that has it"
+            "name an interpreter that has it in COEVO_VLLM_PYTHON"
         ) from error
     require_adaptable(options, folder.dtype, is_cpu=platform.is_cpu())
     try:
