@@ -34,7 +34,8 @@ class EvolutionStrategy:
         run_key: 64-bit key of the run's noise.
         step: Index of the next step to ask for; a strategy that goes on starts where its history ends.
         basis: Identity of the basis whose span members move in; 0 for all directions.
-        widest: Largest standard deviation of the rewards of one step so far; it, too, is where its history ends.
+        widest: Largest standard deviation of the rewards of one step so far, kept for a spread of the run; it, too, is
+            where its history ends.
 
     Raises:
         ConfigError: If guided members are to have a rank or subspaces.
@@ -155,9 +156,11 @@ class EvolutionStrategy:
 
     def _share(self, rewards: Sequence[float]) -> float:
         """How much of a step's full length its spread is worth, in [0, 1]."""
+        if self.settings.spread == "step":
+            return 1.0
         spread = statistics.pstdev(rewards)  # exact sums: the same on every machine
         self.widest = max(self.widest, spread)
-        return spread / self.widest if self.settings.spread == "run" and self.widest > 0 else 1.0
+        return spread / self.widest if self.widest > 0 else 1.0
 
 
 def _in_member_order(members: Sequence[Member], rewards: Rewards) -> list[float]:

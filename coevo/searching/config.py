@@ -110,6 +110,11 @@ class SearchConfig(BaseModel):
     unsafe_no_sandbox: bool = False
     """Run candidates without bubblewrap. Only on a machine with nothing to lose."""
 
+    @property
+    def has_es(self) -> bool:
+        """Whether members are asked for at all: the grammar has no model, whatever its recorded `es` says."""
+        return self.es != "off" and self.method != "grammar"
+
     @model_validator(mode="after")
     def _is_guided(self) -> "SearchConfig":
         if self.weights.scope != GUIDED:

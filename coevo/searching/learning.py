@@ -26,7 +26,7 @@ class Learner:
         self, config: SearchConfig, generations: int, model: OpenModel, log: EventLog, directory: RunDirectory
     ):
         self._members = config.evolution_strategy.members
-        self._active = config.es != "off" and config.method != "grammar"
+        self._active = config.has_es
         self._engine = model.engine
         recipe = WeightRecipe(config.weights.scope, model.storage, config.weights.update_rule, model.basis)
         key = seed_of(config.seed, "noise")

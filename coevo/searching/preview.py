@@ -93,7 +93,7 @@ def _step_lines(config: SearchConfig, the_plan: Plan, operators: frozenset[str])
 def _num_steps(config: SearchConfig, the_plan: Plan, operators: frozenset[str]) -> int:
     """The model evolves in batches that give every member a child (`coevo.searching.learning`)."""
     settings, generations = config.evolution_strategy, the_plan.generations
-    if config.es == "off" or config.method == "grammar":
+    if not config.has_es:
         return 0
     return sum(
         sigma_at(number, len(generations), settings) > 0 and counts.get(name, 0) >= settings.members
@@ -103,8 +103,7 @@ def _num_steps(config: SearchConfig, the_plan: Plan, operators: frozenset[str]) 
 
 
 def _without_step(config: SearchConfig, the_plan: Plan, operators: frozenset[str]) -> tuple[str, ...]:
-    is_idle = config.es == "off" or config.method == "grammar" or not operators
-    if is_idle or _num_steps(config, the_plan, operators):
+    if not (config.has_es and operators) or _num_steps(config, the_plan, operators):
         return ()
     batches = [counts.get(name, 0) for counts in the_plan.generations for name in operators]
     return (

@@ -172,7 +172,7 @@ def _fingerprints(weights: "ReplayedWeights", history: list[StepRecord], start: 
 
 def _check_learns(run: Run) -> None:
     config = run.config
-    if config.es == "off" or config.method == "grammar":
+    if not config.has_es:
         raise RunError(
             f"expected a run whose weights move, got {run.path}, which ran with "
             f"{'--es off' if config.method != 'grammar' else '--method grammar'}; its weights are those of its model"
