@@ -20,6 +20,7 @@ from typing import Literal, cast
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from coevo.errors import ContentError
+from coevo.explaining import explain
 from coevo.interfaces import Problem
 from coevo.kernel_cache import compile_into, kernel_folder
 
@@ -322,31 +323,7 @@ def read_problem(path: Path) -> ProblemFolder:
     except RecursionError:
         raise ContentError(f"{file} is nested too deeply") from None
     except ValidationError as error:
-        raise ContentError(f"{file}: {explain(error)}") from error
+        raise ContentError(f"{file}: {explain(error, ProblemSpec)}") from error
     if not any((path / "baselines").glob("*.py")):
         raise ContentError(f"expected at least one heuristic file in {path / 'baselines'}, found none")
     return ProblemFolder(path, spec, read_text(path / "description.md").strip())
-
-
-def explain(error: ValidationError) -> str:
-    """A pydantic error on one line: each field, what came and what was expected."""
-    parts = []
-    for item in error.errors():
-        where = ".".join(str(part) for part in item["loc"]) or "the file"
-        said = item["msg"].removeprefix("Value error, ")
-        # A rule over several fields is given all of them, which says nothing and may hold what must not be shown.
-        if item["type"] == "value_error" and isinstance(item["input"], dict):
-            parts.append(f"{where}: {said}" if item["loc"] else said)
-        elif item["type"] == "value_error" and ", got " in said:
-            parts.append(f"{where}: {said}")
-        else:
-            parts.append(f"{where}: {said} (got {_shown(item['input'])})")
-    return "; ".join(parts)
-
-
-def _shown(value: object) -> str:
-    """The beginning of a value as Python writes it, if that can be written: tables may hold tables without end."""
-    try:
-        return f"{value!r:.60}"
-    except RecursionError:
-        return "a value that is nested too deeply to show"

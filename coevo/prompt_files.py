@@ -12,8 +12,9 @@ from typing import Generic, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from coevo.content import content_roots, explain, read_text
+from coevo.content import content_roots, read_text
 from coevo.errors import ContentError
+from coevo.explaining import explain
 
 FENCE = "+++"
 FOLDER = "operators"
@@ -64,7 +65,7 @@ def read_prompt_file(file: Path, matter: type[Matter], known: Collection[str]) -
     except tomllib.TOMLDecodeError as error:
         raise ContentError(f"{file}: front matter is not valid TOML: {error}") from error
     except ValidationError as error:
-        raise ContentError(f"{file}: front matter: {explain(error)}") from error
+        raise ContentError(f"{file}: front matter: {explain(error, matter)}") from error
     return PromptFile(file, values, body, _placeholders(file, body, front.count("\n") + 4, known))
 
 

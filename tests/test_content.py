@@ -180,15 +180,19 @@ def test_missing_baselines_are_named(make_folder):
     ("old", "new", "message"),
     [
         ('name = "toy"', 'name = "toy', r"problem\.toml is not valid TOML: "),
-        ('title = "A toy"', 'titel = "A toy"', r"problem\.toml: .*title: Field required.*titel: Extra inputs"),
-        ('sense = "min"', 'sense = "least"', r"sense: Input should be 'min' or 'max' \(got 'least'\)"),
+        (
+            'title = "A toy"',
+            'titel = "A toy"',
+            r"problem\.toml: .*title: expected a value, found none.*titel: there is no such field, was title meant",
+        ),
+        ('sense = "min"', 'sense = "least"', r"sense: expected 'min' or 'max' \(got 'least'\)"),
         ('kind = "nodes"', 'kind = "node ids"', r"heuristic\.arguments\.0\.kind: .*\(got 'node ids'\)"),
         ('search = "seen"', 'train = "seen"', r"splits: .*needs the split 'search'"),
         ('val = "chosen by"', '"val#1" = "chosen by"', r"splits: .*the name 'val#1' holds a '#'"),
-        ("cpu_s = 1.0", "cpu_s = 0.0", r"limits\.cpu_s: Input should be greater than 0"),
-        ('function = "choose"', 'function = "no identifier"', r"heuristic\.function: String should match"),
-        ('name = "toy"', 'name = "Toy Problem"', r"name: String should match"),
-        ("schema_version = 1", "schema_version = 2", r"schema_version: Input should be 1 \(got 2\)"),
+        ("cpu_s = 1.0", "cpu_s = 0.0", r"limits\.cpu_s: expected more than 0"),
+        ('function = "choose"', 'function = "no identifier"', r"heuristic\.function: expected text of the form"),
+        ('name = "toy"', 'name = "Toy Problem"', r"name: expected text of the form"),
+        ("schema_version = 1", "schema_version = 2", r"schema_version: expected 1 \(got 2\)"),
     ],
 )
 def test_malformed_metadata_names_file_field_and_value(make_folder, old, new, message):

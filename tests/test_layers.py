@@ -22,7 +22,17 @@ LAYERS = [
     {"prompt_files"},
     {"content"},
     {"kernel_cache"},
-    {"answer_bounds", "interfaces", "candidate", "block", "idioms", "sudoku_boards", "child_environ", "errors"},
+    {
+        "answer_bounds",
+        "interfaces",
+        "candidate",
+        "block",
+        "idioms",
+        "sudoku_boards",
+        "child_environ",
+        "explaining",
+        "errors",
+    },
 ]
 MODULES = sorted(PACKAGE.rglob("*.py"))
 

@@ -70,7 +70,7 @@ def _results(found: "RunsSideBySide") -> Lines:
         "on top": _each(found, lambda run: str(run.on_top)),
         "skill": _each(found, lambda run: str(run.skill)),
         "tokens": _each(found, lambda run: f"{run.tokens:,}"),
-        "wall time": _each(found, lambda run: f"{run.wall_s:.1f} s"),
+        "first to last event": _each(found, lambda run: f"{run.wall_s:.1f} s"),
         "evaluator, search": _each(found, lambda run: f"{run.evaluator_search_s:.1f} s"),
         "evaluator, all": _each(found, lambda run: f"{run.evaluator_s:.1f} s"),
         "fingerprint": _each(found, lambda run: run.fingerprint),

@@ -72,9 +72,10 @@ def _print(report: dict[str, Any], drawing: Path | None, *, reference: str) -> N
         objective = row["status"] if row["objective"] is None else f"{row['objective']:.10g}"
         known = "–" if row["reference"] is None else f"{row['reference']:.10g}"
         table.add_row(escape(row["name"]), objective, known, percent(row["gap"]), f"{row['cpu_s']:.4f}")
-    out.print(table)
-    if len(rows) > _SHOWN:
-        out.print(f"… and {len(rows) - _SHOWN} more; --json has them all", markup=False)
+    if any(row["status"] == "ok" for row in rows):  # what fails on all of them is said once
+        out.print(table)
+        if len(rows) > _SHOWN:
+            out.print(f"… and {len(rows) - _SHOWN} more; --json has them all", markup=False)
     for detail in dict.fromkeys(f"{row['status']}: {row['detail']}" for row in rows if row["status"] != "ok"):
         out.print(detail, markup=False, soft_wrap=True)
     if report["status"] == "ok":

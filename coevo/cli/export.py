@@ -22,7 +22,7 @@ def export(
 
     from coevo.cli.replay import as_values, lines
     from coevo.experiments.any_run import generation_named, load_any
-    from coevo.searching.replaying import export_run
+    from coevo.searching.exporting import export_run
 
     done = export_run(run, to, model=model, load=load_any, until=generation_named(run, generation))
     if json:

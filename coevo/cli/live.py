@@ -37,7 +37,7 @@ class Tally:
         self.children = self.valid = self.generations = self.refused = 0
         self.best: float | None = None
         self.reference: float | None = None
-        self.sigma: float | None = None
+        self.sigma = ""
         self.phase = "starting the model and the sandbox"
         self.guard = ""
         self.operators: dict[str, list[int]] = {}
@@ -71,7 +71,7 @@ class Tally:
             self.best = event["cost"]
 
     def _on_step(self, event: Event) -> None:
-        self.sigma = event["sigma"]
+        self.sigma = f"{event['sigma']:.3g} in step {event['step']}"
 
     def _on_spent(self, event: Event) -> None:
         more = Tokens(event["prompt_tokens"], event["completion_tokens"])
@@ -122,10 +122,9 @@ class Tally:
     def line(self) -> str:
         """The state on one line."""
         best = "–" if self.objective is None else f"{self.objective:.5f}"
-        sigma = "–" if self.sigma is None else f"{self.sigma:.2g}"
         parts = [
             self.phase, f"budget {self.asked}/{self.budget}", self.skill, f"best {best}", f"gap {percent(self.gap)}",
-            f"valid {self.share}", f"σ {sigma}", self.guard, self.paid,
+            f"valid {self.share}", f"σ {self.sigma or '–'}", self.guard, self.paid,
         ]  # fmt: skip
         return " · ".join(part for part in parts if part)
 
@@ -152,7 +151,7 @@ class LiveScreen:
         grid.add_row("valid", tally.share, Text(per_operator))
         if tally.paid:
             grid.add_row("paid", tally.paid)
-        grid.add_row("σ", "–" if tally.sigma is None else f"{tally.sigma:.3g}", tally.guard)
+        grid.add_row("σ", tally.sigma or "–", tally.guard)
         return Group(Text(f"{tally.phase}  ({seconds:.0f} s)"), grid)
 
 

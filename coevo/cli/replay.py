@@ -45,7 +45,7 @@ def lines(report: "Replay") -> list[str]:
     elif report.parts_at is not None:
         verdict = f"they part at step {report.parts_at}: the history was edited, or the noise is of another version"
     elif report.missing:
-        verdict = f"every step agrees, but {report.missing} are missing: the history is incomplete; resume the run"
+        verdict = f"every step agrees, but {report.missing} are missing: the history is incomplete"
     else:
         verdict = "every step agrees, but the run reported other weights at its end: the result was edited"
     return [

@@ -206,10 +206,10 @@ def search(
 
     refuse_idle(present(given) | tables)
     resolved = make_config(values, recipe)
+    trackers = tracking(track or ())
     if dry_run:
         print_dry_run(resolved, as_json=json)
         return
-    trackers = tracking(track or ())
     warnings = warning((*resolved.evolution_strategy.warnings(), *idle_warnings(resolved)))
     with following(resolved) as listener:
         result = run_search(resolved, runs_dir=runs_dir, listeners=(warnings, listener, *trackers))

@@ -191,10 +191,10 @@ def tune(
     if recipe is None:
         values.setdefault("env", "sudoku")
     resolved = make_tune_config(values, recipe)
+    trackers = tracking(track or ())
     if dry_run:
         print_plan(resolved, as_json=json)
         return
-    trackers = tracking(track or ())
     warnings = warning((*resolved.evolution_strategy.warnings(), *skill_warnings(resolved)))
     with following_tuning(resolved) as listener:
         result = run_tuning(resolved, runs_dir=runs_dir, listeners=(warnings, listener, *trackers))

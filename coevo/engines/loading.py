@@ -13,10 +13,10 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from coevo.content import explain
 from coevo.engines.checkpoint import TensorInfo, read_headers
 from coevo.engines.storage import CODES, STORAGE
 from coevo.errors import ModelError
+from coevo.explaining import explain
 
 EMBEDDED = "embedded"
 EMBEDDED_FOLDER = Path(__file__).resolve().parent / "embedded" / "model"

@@ -13,9 +13,9 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
-from coevo.content import explain
 from coevo.engines.stopping import cut
 from coevo.errors import ContentError
+from coevo.explaining import explain
 from coevo.interfaces import Completion, Request, Update
 
 Script = Callable[[Request], str]

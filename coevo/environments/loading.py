@@ -16,9 +16,10 @@ from typing import cast
 
 from pydantic import ValidationError
 
-from coevo.content import BUNDLED, content_roots, declared_roots, explain, load_module, read_text
+from coevo.content import BUNDLED, content_roots, declared_roots, load_module, read_text
 from coevo.environments.spec import EnvironmentSpec, Need
 from coevo.errors import ConfigError, ContentError
+from coevo.explaining import explain
 from coevo.interfaces import EnvironmentModule
 
 ENVIRONMENT_FUNCTIONS = ("tasks", "open")
@@ -168,7 +169,7 @@ def read_environment(path: Path) -> EnvironmentFolder:
     except RecursionError:
         raise ContentError(f"{file} is nested too deeply") from None
     except ValidationError as error:
-        raise ContentError(f"{file}: {explain(error)}") from error
+        raise ContentError(f"{file}: {explain(error, EnvironmentSpec)}") from error
 
 
 def read_options(spec: EnvironmentSpec, given: Mapping[str, str]) -> dict[str, float | int | str]:

@@ -10,10 +10,10 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from coevo.content import explain
 from coevo.engines.endpoint.spending import CapReachedError
 from coevo.errors import ConfigError, RunError
 from coevo.experiments.case_statistics import evaluated, over_runs
+from coevo.explaining import explain
 from coevo.learning.paying import paid
 from coevo.records.event_log import Event, Listener, read_events
 from coevo.records.run_directory import RunDirectory

@@ -12,7 +12,6 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from coevo.content import explain
 from coevo.errors import RunError, escaped
 from coevo.experiments.bench import CELLS, GRID, PAGE, PROVENANCE, TABLE, environments, row_of
 from coevo.experiments.cell_folder import CellFolder
@@ -21,6 +20,7 @@ from coevo.experiments.grid import read_grid
 from coevo.experiments.results import compare
 from coevo.experiments.rows import Key, Row, differences, read_rows, to_csv
 from coevo.experiments.tables import Provenance, page, table_csv
+from coevo.explaining import explain
 from coevo.searching.api import config_of
 
 

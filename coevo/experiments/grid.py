@@ -29,8 +29,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictStr, ValidationError, model_validator
 
-from coevo.content import bundled_root, explain
+from coevo.content import bundled_root
 from coevo.errors import ConfigError
+from coevo.explaining import explain
 
 GIVEN = {"problem": "problems", "budget": "budgets", "seed": "seeds", "splits": "test_splits"}
 """Values of a search that a grid gives to each of its cells, and what of the grid they come from."""
@@ -197,7 +198,7 @@ def read_grid(path: Path, *, model: str | None = None) -> Grid:
     try:
         return Grid.model_validate(values)
     except ValidationError as error:
-        raise ConfigError(f"{path}: {explain(error)}") from error
+        raise ConfigError(f"{path}: {explain(error, Grid)}") from error
 
 
 def bundled_grids() -> dict[str, Path]:

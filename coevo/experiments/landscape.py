@@ -15,9 +15,9 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from coevo.content import explain
 from coevo.errors import RunError
 from coevo.experiments.statistics import LEVEL, student_quantile
+from coevo.explaining import explain
 from coevo.records.event_log import Event, Listener, read_events
 from coevo.records.files import write_text
 from coevo.records.run_directory import RunDirectory

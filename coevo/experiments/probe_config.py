@@ -7,11 +7,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from coevo.answer_bounds import AnswerTokens, Temperature, TopP
 from coevo.cluster.address import ClusterAddress
-from coevo.content import explain
 from coevo.engines.endpoint.address import is_address
 from coevo.engines.policy import FROZEN, GUIDED, WeightPolicy
 from coevo.errors import ConfigError, RunError
 from coevo.es.settings import ESSettings
+from coevo.explaining import explain
 from coevo.interfaces import Sampling
 from coevo.records.run_directory import RunDirectory
 from coevo.records.run_kind import PROBE, check_kind, kind_of
@@ -150,7 +150,7 @@ def make_probe_config(values: dict[str, Any]) -> ProbeConfig:
     try:
         return ProbeConfig.model_validate(values | {name: getattr(resolved, name) for name in _SHARED})
     except ValidationError as error:
-        raise ConfigError(explain(error)) from error
+        raise ConfigError(explain(error, ProbeConfig)) from error
 
 
 def _is_guided(values: dict[str, Any]) -> bool:

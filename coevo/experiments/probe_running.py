@@ -9,13 +9,13 @@ from pydantic import ValidationError
 
 from coevo import __version__
 from coevo.cluster.address import moved
-from coevo.content import explain
 from coevo.errors import RunError
 from coevo.evolution.population import Scored
 from coevo.experiments.probe import conduct
 from coevo.experiments.probe_assembly import OWN_TOOLS, AssembledProbe, Tools, assembled_probe
 from coevo.experiments.probe_config import SETS, ProbeConfig, probe_config_of, with_absolute_paths
 from coevo.experiments.probe_result import ProbeResult
+from coevo.explaining import explain
 from coevo.records.environment import describe_environment
 from coevo.records.event_log import SCHEMA_VERSION, Listener, read_events
 from coevo.records.run_directory import RunDirectory

@@ -20,6 +20,9 @@ from coevo.records.files import write_json, write_text
 
 SCHEMA_VERSION = 1
 
+CONFIG = "config.toml"
+"""A run directory is told by it."""
+
 _FOLDERS = ("candidates", "es")
 
 _log = logging.getLogger(__name__)
@@ -61,9 +64,9 @@ class RunDirectory:
         Raises:
             RunError: If the path is not a run directory.
         """
-        if not (path / "config.toml").is_file():
+        if not (path / CONFIG).is_file():
             raise RunError(
-                f"expected a run directory (with config.toml and events.jsonl), got {path}"
+                f"expected a run directory (with {CONFIG} and events.jsonl), got {path}"
                 f"{'' if path.exists() else ', which does not exist'}; runs are written under --runs-dir"
             )
         run = cls(path)
@@ -77,7 +80,7 @@ class RunDirectory:
         Raises:
             RunError: If it does not parse or was written by another version.
         """
-        file = self.path / "config.toml"
+        file = self.path / CONFIG
         try:
             values = tomllib.loads(file.read_text())
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -91,7 +94,7 @@ class RunDirectory:
 
     def save_config(self, config: Mapping[str, Any]) -> None:
         """Write the resolved configuration; of a run that has a log, with the log open."""
-        write_text(self.path / "config.toml", to_toml({"schema_version": SCHEMA_VERSION, **config}))
+        write_text(self.path / CONFIG, to_toml({"schema_version": SCHEMA_VERSION, **config}))
 
     def open_log(self, now: Callable[[], float], listeners: tuple[Listener, ...] = ()) -> EventLog:
         """The event log, locked for this process.

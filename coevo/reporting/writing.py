@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from coevo.errors import ConfigError
+from coevo.errors import ConfigError, RunError
 from coevo.records.files import write_text
-from coevo.records.run_kind import EVAL_AGENT, LANDSCAPE, PROBE, TUNE, is_grid, kind_of
+from coevo.records.run_directory import CONFIG
+from coevo.records.run_kind import EVAL_AGENT, GRID_FILES, LANDSCAPE, PROBE, TUNE, is_grid, kind_of
 from coevo.reporting.comparison import comparison_page
 from coevo.reporting.grid_page import grid_page
 from coevo.reporting.grid_story import tell_grid
@@ -76,7 +77,7 @@ def _is_page(file: Path) -> bool:
 def _run_around(file: Path) -> Path | None:
     """The run directory that a file lies in, at whatever depth."""
     for folder in file.resolve().parents:
-        if (folder / "config.toml").is_file() and (folder / "candidates").is_dir():
+        if (folder / CONFIG).is_file() and (folder / "candidates").is_dir():
             return folder
     return None
 
@@ -92,6 +93,11 @@ def _written(file: Path, page: str) -> Path:
 def _page(folder: Path, draw: bool | None) -> str:
     if is_grid(folder):
         return grid_page(tell_grid(folder))
+    if not (folder / CONFIG).is_file():
+        raise RunError(
+            f"expected a run directory (with {CONFIG}) or the folder of a grid (with {' and '.join(GRID_FILES)}), got "
+            f"{folder}{'' if folder.exists() else ', which does not exist'}; runs are written under --runs-dir"
+        )
     kind = kind_of(folder)
     if kind == PROBE:
         return probe_page(tell_probe(folder))

@@ -14,8 +14,9 @@ import coevo.problemkit
 from coevo import __version__
 from coevo.candidate import Candidate
 from coevo.cluster.address import moved
-from coevo.content import ProblemFolder, explain
+from coevo.content import ProblemFolder
 from coevo.errors import ConfigError, RunError
+from coevo.explaining import explain
 from coevo.learning.paying import CAP_STATUSES
 from coevo.records.environment import describe_environment
 from coevo.records.event_log import SCHEMA_VERSION, Event, Listener, read_events

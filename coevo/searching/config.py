@@ -9,12 +9,12 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from coevo.answer_bounds import AnswerTokens, Temperature, TopP
 from coevo.cluster.address import ClusterAddress
-from coevo.content import explain
 from coevo.engines.endpoint.address import is_address
 from coevo.engines.endpoint.spending import Allowance
 from coevo.engines.policy import FROZEN, GUIDED, WeightPolicy
 from coevo.errors import ConfigError
 from coevo.es.settings import ESSettings
+from coevo.explaining import explain
 from coevo.learning.layers import layered
 from coevo.searching.recipes import RECIPES
 from coevo.skills.settings import SkillSettings
@@ -239,7 +239,7 @@ def make_config(values: dict[str, Any], recipe: str | None = None) -> SearchConf
     try:
         return SearchConfig.model_validate({**layers[0], **chosen, **values, **tables})
     except ValidationError as error:
-        raise ConfigError(explain(error)) from error
+        raise ConfigError(explain(error, SearchConfig)) from error
 
 
 def _defaults_for(values: Mapping[str, Any]) -> dict[str, Any]:

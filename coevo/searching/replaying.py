@@ -1,13 +1,10 @@
-"""Rebuild the weights of a run from its base model and its history, without generating, and write them as a model.
+"""Rebuild the weights of a run from its base model and its history, without generating.
 
 The history holds a fingerprint for every step, so a replay that goes astray says where.
 """
 
-import hashlib
 import logging
 import os
-import shutil
-import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from coevo.engines.guiding import basis_file
 from coevo.engines.policy import WeightPolicy
-from coevo.engines.storage import STORAGE, exact_storage, to_storage
-from coevo.errors import ConfigError, RunError
+from coevo.engines.storage import exact_storage
+from coevo.errors import RunError
 from coevo.es.history import read_history
 from coevo.es.record import StepRecord, WeightRecipe
 from coevo.records.event_log import Event
@@ -60,21 +57,6 @@ class Replay:
         return self.parts_at is None and self.missing == 0 and self.fingerprint == self.recorded
 
 
-@dataclass(frozen=True, slots=True)
-class Export:
-    """A replay and what was written of it.
-
-    Attributes:
-        replay: What the replay came to; nothing is written unless it agrees.
-        folder: The model folder, or None.
-        sha256: Name -> SHA-256 of every weight file in it.
-    """
-
-    replay: Replay
-    folder: str | None
-    sha256: dict[str, str]
-
-
 Load = Callable[[str | Path], Run]
 """Reads a run directory; another kind of run than a search has a reader of its own."""
 
@@ -94,43 +76,11 @@ def replay_run(
         RunError: If it is no run whose weights move, its history is damaged, or it is the history of another model.
         ModelError: If the model cannot be loaded.
     """
-    return _replay(load(path), model, until)[0]
+    return replayed(load(path), model, until)[0]
 
 
-def export_run(
-    path: str | Path,
-    to: str | Path,
-    *,
-    model: str | None = None,
-    load: Load = load_run,
-    until: int | None = None,
-) -> Export:
-    """Write a run's weights as a Hugging Face folder: `coevo export` as a function.
-
-    The folder appears whole or not at all, and what was written has been read again and found to be the run's weights.
-
-    Args:
-        path: The run directory.
-        to: The folder to write; it must not exist, or be empty.
-        model: The model the run began with, where that lies elsewhere now.
-        load: Reads the directory.
-        until: The generation whose weights are wanted; the last one if None.
-
-    Raises:
-        ConfigError: If `to` is taken.
-        RunError: As `replay_run`; or if what was written does not read back as what was replayed.
-        ModelError: If the model cannot be loaded.
-    """
-    target = Path(to).absolute()
-    if target.exists() and not (target.is_dir() and not any(target.iterdir())):
-        raise ConfigError(f"expected a new or empty folder for --to, got {to}, which is taken; name another")
-    report, weights = _replay(load(path), model, until)
-    if not report.agrees:
-        return Export(report, None, {})
-    return Export(report, str(target), _write(weights, target, report.fingerprint))
-
-
-def _replay(run: Run, model: str | None, until: int | None) -> "tuple[Replay, ReplayedWeights]":
+def replayed(run: Run, model: str | None, until: int | None) -> "tuple[Replay, ReplayedWeights]":
+    """What the replay of a run came to, and the weights it led to; see `replay_run`."""
     from coevo.engines.loading import inspect_folder, resolve_model
     from coevo.engines.replay import open_weights
 
@@ -142,7 +92,7 @@ def _replay(run: Run, model: str | None, until: int | None) -> "tuple[Replay, Re
     _check_storage(inspect_folder(folder), policy, history)
     weights = open_weights(folder, policy, threads=len(os.sched_getaffinity(0)))
     _check_basis(weights, history)
-    now = start = _hex(weights.weights.fingerprint())
+    now = start = as_hex(weights.weights.fingerprint())
     _check_start(run, folder, start, started)
     parts_at = None
     for record, now in zip(history, _fingerprints(weights, history, start), strict=True):
@@ -166,7 +116,7 @@ def _fingerprints(weights: "ReplayedWeights", history: list[StepRecord], start: 
     now = start
     for record in history:
         if record.update is not None:
-            now = _hex(next(weights.follow([record.update])))
+            now = as_hex(next(weights.follow([record.update])))
         yield now
 
 
@@ -193,7 +143,7 @@ def _history(run: Run, steps: list[int] | None, until: int | None) -> list[StepR
     """The history up to a generation, checked to begin as the event log's steps do; unchecked before a run begins."""
     file = RunDirectory(run.path).history
     if steps and not file.is_file():
-        raise RunError(f"expected the history of {len(steps)} steps in {file}, found none; restore it")
+        raise RunError(f"expected the history of {len(steps)} steps in {file}, found none; {_way_out(run)}")
     try:
         lines = file.read_text().splitlines(keepends=True) if file.is_file() else []
         history = [record for record in read_history(lines) if until is None or record.generation <= until]
@@ -203,10 +153,17 @@ def _history(run: Run, steps: list[int] | None, until: int | None) -> list[StepR
     if steps is None:
         return history
     if found != steps[: len(found)]:
-        raise RunError(f"expected steps {steps} of the run in {file}, in order, found {found}; restore it")
+        raise RunError(f"expected steps {steps} of the run in {file}, in order, found {found}; {_way_out(run)}")
     if len(found) < len(steps):
-        _log.warning("%s holds %d of the run's %d steps; coevo resume completes it", file, len(found), len(steps))
+        _log.warning("%s holds %d of the run's %d steps; %s", file, len(found), len(steps), _way_out(run))
     return history
+
+
+def _way_out(run: Run) -> str:
+    """A run that goes on repeats its past, and writes its history anew; a finished one does so without its result."""
+    files = [RunDirectory(run.path).history, *([run.path / "result.json"] if run.result is not None else [])]
+    there = " and ".join(str(file) for file in files if file.is_file())
+    return f"restore it, or {f'delete {there} and ' if there else ''}have it written anew by: coevo resume {run.path}"
 
 
 def _policy(run: Run, history: list[StepRecord]) -> WeightPolicy:
@@ -249,45 +206,6 @@ def _recorded(run: Run, history: list[StepRecord], start: str, until: int | None
     return next((record.fingerprint for record in reversed(history) if record.fingerprint), start)
 
 
-def _write(weights: "ReplayedWeights", target: Path, fingerprint: str) -> dict[str, str]:
-    """Write into a folder beside the target, read it again, and give it its name; returns file -> SHA-256."""
-    from coevo.engines.exporting import export_folder
-
-    target.parent.mkdir(parents=True, exist_ok=True)
-    scratch = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
-    try:
-        folder = scratch / target.name
-        export_folder(weights.folder, folder, weights.tensors())
-        if (found := _fingerprint_on_disk(weights, folder)) != fingerprint:
-            raise RunError(
-                f"expected weights of fingerprint {fingerprint} in {folder} after writing, read {found}; check the disk"
-            )
-        hashes = {file.name: _sha256(file) for file in sorted(folder.glob("*.safetensors"))}
-        folder.rename(target)
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
-    return hashes
-
-
-def _fingerprint_on_disk(weights: "ReplayedWeights", folder: Path) -> str:
-    """Fingerprint of a written folder, read in pieces, as weights of the type they were replayed in."""
-    from coevo.block import Block
-    from coevo.engines.cells import PIECE
-    from coevo.engines.checkpoint import read_headers
-    from coevo.noise import fingerprint_part
-
-    exact = STORAGE[exact_storage(weights.folder.dtype, weights.policy.update_rule)]
-    total = 0
-    for name, info in read_headers(folder).items():
-        for piece, _, _ in Block.whole(name, info.shape).pieces(PIECE):
-            total += fingerprint_part(to_storage(info.read_block(piece), exact), piece)
-    return _hex(total % 2**64)
-
-
-def _sha256(file: Path) -> str:
-    with file.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
-
-
-def _hex(fingerprint: int) -> str:
+def as_hex(fingerprint: int) -> str:
+    """A fingerprint as runs record it."""
     return f"{fingerprint:016x}"

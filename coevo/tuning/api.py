@@ -10,8 +10,8 @@ from pydantic import ValidationError
 
 from coevo import __version__
 from coevo.cluster.address import moved
-from coevo.content import explain
 from coevo.errors import RunError
+from coevo.explaining import explain
 from coevo.learning.models import open_model
 from coevo.records.environment import describe_environment
 from coevo.records.event_log import SCHEMA_VERSION, Listener

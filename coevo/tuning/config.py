@@ -9,12 +9,12 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from coevo.answer_bounds import AnswerTokens, EpisodeTokens, Temperature, TopK, TopP
 from coevo.cluster.address import ClusterAddress
-from coevo.content import explain
 from coevo.engines.endpoint.address import is_address
 from coevo.engines.policy import FROZEN, GUIDED, WeightPolicy
 from coevo.environments.loading import find_environment
 from coevo.errors import ConfigError, RunError
 from coevo.es.settings import ESSettings
+from coevo.explaining import explain
 from coevo.learning.choice import ModelChoice
 from coevo.learning.layers import layered
 from coevo.learning.suiting import SCRIPT, check_suits
@@ -235,7 +235,7 @@ def make_tune_config(values: Mapping[str, Any], recipe: str | None = None) -> Tu
     try:
         return TuneConfig.model_validate(merged | {name: layered(name, layers) for name in TABLES})
     except ValidationError as error:
-        raise ConfigError(explain(error)) from error
+        raise ConfigError(explain(error, TuneConfig)) from error
 
 
 def _defaults_for(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,12 +7,12 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from coevo.content import explain
 from coevo.engines.endpoint.address import is_address
 from coevo.engines.endpoint.spending import Allowance
 from coevo.engines.policy import WeightPolicy
 from coevo.environments.loading import find_environment
 from coevo.errors import ConfigError, RunError
+from coevo.explaining import explain
 from coevo.learning.choice import EngineName, ModelChoice
 from coevo.learning.suiting import check_suits
 from coevo.records.run_directory import RunDirectory
@@ -158,7 +158,7 @@ def make_eval_config(
     try:
         return EvalConfig.model_validate(played_values(values, runs, generation))
     except ValidationError as error:
-        raise ConfigError(explain(error)) from error
+        raise ConfigError(explain(error, EvalConfig)) from error
 
 
 def played_values(values: Mapping[str, Any], runs: Sequence[str | Path], generation: str | None) -> dict[str, Any]:
@@ -208,7 +208,7 @@ def _with(config: TuneConfig, values: Mapping[str, Any]) -> TuneConfig:
     try:
         return TuneConfig.model_validate({**was, **given, **tables})
     except ValidationError as error:
-        raise ConfigError(explain(error)) from error
+        raise ConfigError(explain(error, TuneConfig)) from error
 
 
 def _of_model(values: Mapping[str, Any]) -> TuneConfig:

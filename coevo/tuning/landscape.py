@@ -14,9 +14,9 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import Field, ValidationError, model_validator
 
-from coevo.content import explain
 from coevo.environments.loading import find_environment
 from coevo.errors import ConfigError, RunError
+from coevo.explaining import explain
 from coevo.interfaces import Member, Update
 from coevo.learning.models import OpenModel
 from coevo.learning.seeds import seed_of
@@ -99,7 +99,7 @@ def make_landscape_config(
     try:
         return LandscapeConfig.model_validate({"radius": radius, **settled})
     except ValidationError as error:
-        raise ConfigError(explain(error)) from error
+        raise ConfigError(explain(error, LandscapeConfig)) from error
 
 
 def _sigma(run: str | None, model: str) -> float:

@@ -6,10 +6,10 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from coevo.content import explain
 from coevo.errors import ConfigError, RunError
 from coevo.es.history import read_history
 from coevo.es.record import StepRecord
+from coevo.explaining import explain
 from coevo.interfaces import Engine
 from coevo.learning.choice import ModelChoice
 from coevo.learning.models import OpenModel, open_model

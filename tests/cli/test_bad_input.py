@@ -43,7 +43,7 @@ def here(tmp_path):
     [
         (["--problem", "tps"], ["'tps'", "known: ", "tsp"]),
         (["--model", "no/such/model"], ["no/such/model"]),
-        (["--budget", "0"], ["budget", "greater than or equal to 1"]),
+        (["--budget", "0"], ["budget", "at least 1"]),
         (["--es", "maybe"], ["es: ", "'dense', 'low-rank' or 'off'"]),
         (["--sigma", "nan"], ["evolution_strategy.sigma"]),
         (["--alpha", "inf"], ["evolution_strategy.alpha"]),
@@ -62,6 +62,7 @@ def here(tmp_path):
         (["--schedule", "constant", "--sigma-end", "0.1"], ["has no end", "sigma_end 0.1"]),
         (["--method", "grammar", "--es", "dense"], ["method grammar", "got es dense", "drop es"]),
         (["--method", "grammar", "--engine", "scripted"], ["--method grammar", "scripted"]),
+        (["--dry-run", "--track", "wanbd"], ["tensorboard", "--track", "'wanbd'"]),
     ],
 )
 def test_a_bad_flag_is_refused(here, flags, fragments):

@@ -266,7 +266,7 @@ def test_a_dry_run_lists_the_cells(coevo, grid, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("texts", "flags", "fragments"),
     [
-        ({"batch = 8": "bach = 8"}, [], ["arms.large on problem", "bach: Extra inputs"]),
+        ({"batch = 8": "bach = 8"}, [], ["arms.large on problem", "bach: there is no such field, was batch meant?"]),
         ({'[["large", "small"]]': '[["big", "small"]]'}, [], ["grid.toml", "comparisons", "'big'"]),
         ({"seeds = 2": "seeds = []"}, [], ["grid.toml", "seeds"]),
         ({"[arms.large]": "[arms.small]"}, [], ["grid.toml", "TOML"]),
@@ -294,7 +294,7 @@ def test_a_refusal_is_one_line_and_exit_code_2(grid, tmp_path):
     assert process.returncode == 2
     (line,) = process.stderr.strip().splitlines()
     assert line.startswith("coevo: ")
-    assert "sedes: Extra inputs" in line
+    assert "sedes: there is no such field, was seeds meant?" in line
 
 
 def test_an_unknown_grid_is_refused(coevo):

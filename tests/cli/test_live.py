@@ -59,3 +59,10 @@ def test_a_refusal_of_the_guard_is_seen(shown):
         assert "the guard refused 1 step, the last one step 2; σ and α are 0.5 of their settings" in text
     for text in shown(refused, again):
         assert "the guard refused 2 steps, the last one step 4; σ and α are 0.25 of their settings" in text
+
+
+def test_the_noise_is_that_of_a_step_which_is_named(shown):
+    """A generation may end without a step, and what is shown is then still that of an earlier one."""
+    assert all("–" in text for text in shown(asked("e1", 5)))
+    for text in shown({"kind": "step", "step": 3, "sigma": 0.00123456}, asked("e1", 5, 7)):
+        assert "0.00123 in step 3" in text

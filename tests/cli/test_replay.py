@@ -3,11 +3,15 @@ import logging
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from coevo.engines.loading import resolve_model
 from coevo.errors import CoevoError, ModelError, RunError
+from coevo.records.run_directory import RunDirectory
+from coevo.searching.api import run_search
+from coevo.searching.config import make_config
 
 STRATEGY = {"members": 8, "sigma": 5e-3, "alpha": 2e-3}
 
@@ -198,3 +202,20 @@ def test_a_refusal_is_one_line_and_exit_code_2(tmp_path):
         assert (done.returncode, done.stdout) == (2, "")
         assert done.stderr.startswith("coevo: expected a run directory")
         assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.slow
+def test_a_lost_history_is_written_anew(coevo, tmp_path):
+    """A finished run whose history is gone gets it back, line for line, the way that the refusal names."""
+    strategy = {"members": 2, "children": 2, "sigma": 5e-3, "alpha": 2e-3}
+    values = {"problem": "tsp", "budget": 40, "population": 4, "batch": 4, "workers": 1, "compare": False}
+    done = run_search(make_config({**values, "evolution_strategy": strategy}), runs_dir=tmp_path)
+    run = RunDirectory(Path(done.run))
+    lines = run.history.read_text()
+    run.history.unlink()
+    with pytest.raises(RunError, match=r"delete .*/result\.json and have it written anew by: coevo resume"):
+        coevo("replay", run.path)
+    (run.path / "result.json").unlink()
+    assert coevo("resume", run.path).exit_code == 0
+    assert run.history.read_text() == lines != ""
+    assert coevo("replay", run.path).exit_code == 0

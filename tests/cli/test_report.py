@@ -127,6 +127,8 @@ def test_a_run_that_has_only_begun_has_a_page(coevo, run_directory):
 
 def test_what_is_no_run_is_refused(coevo, tmp_path):
     """A folder that is no run gets no page."""
-    with pytest.raises(RunError, match="expected a run directory"):
+    with pytest.raises(RunError, match=r"a run directory \(with config\.toml\) or the folder of a grid .* cells\.csv"):
         coevo("report", tmp_path)
     assert list(tmp_path.iterdir()) == []
+    with pytest.raises(RunError, match="nowhere, which does not exist"):
+        coevo("report", tmp_path / "nowhere")

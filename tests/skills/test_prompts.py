@@ -44,7 +44,10 @@ def test_a_good_file_loads(tmp_path):
         (("$trace\n", ""), r"the prompt needs \$trace"),
         (("skill_lesson", "skill_merge"), r"expected name = 'skill_lesson'"),
         (('name = "skill_lesson"', "name = 1x"), r"front matter is not valid TOML"),
-        (('name = "skill_lesson"', 'name = "skill_lesson"\nparents = 1'), r"front matter: parents: Extra inputs"),
+        (
+            ('name = "skill_lesson"', 'name = "skill_lesson"\nparents = 1'),
+            r"front matter: parents: there is no such field",
+        ),
         (("+++\n", "---\n"), r":1: expected TOML front matter"),
     ],
 )

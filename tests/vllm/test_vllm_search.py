@@ -15,7 +15,8 @@ import pytest
 import coevo
 from coevo.content import find_problem
 from coevo.records.event_log import read_events
-from coevo.searching.replaying import export_run, replay_run
+from coevo.searching.exporting import export_run
+from coevo.searching.replaying import replay_run
 
 pytestmark = pytest.mark.slow
 START_LIMIT_S = 240

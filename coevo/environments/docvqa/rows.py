@@ -6,8 +6,8 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
-from coevo.content import explain
 from coevo.errors import ContentError
+from coevo.explaining import explain
 
 DOCUMENT_COLUMNS = ("ucsf_document_id", "docId")
 """Either tells which questions are about one document; of a whole document where there is a choice, not of one page."""

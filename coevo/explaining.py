@@ -1,0 +1,87 @@
+"""Words for what does not fit a pydantic model: each field, what was expected of it and what came, on one line."""
+
+from collections.abc import Mapping
+from difflib import get_close_matches
+from typing import Any, get_args
+
+from pydantic import BaseModel, ValidationError
+
+_EXPECTED = {
+    "missing": "expected a value, found none",
+    "int_type": "expected a whole number",
+    "int_parsing": "expected a whole number",
+    "int_from_float": "expected a whole number",
+    "float_type": "expected a number",
+    "float_parsing": "expected a number",
+    "finite_number": "expected a finite number",
+    "string_type": "expected text",
+    "bool_type": "expected true or false",
+    "bool_parsing": "expected true or false",
+    "list_type": "expected a list",
+    "tuple_type": "expected a list",
+    "dict_type": "expected a table",
+    "model_type": "expected a table",
+    "literal_error": "expected {expected}",
+    "greater_than": "expected more than {gt}",
+    "greater_than_equal": "expected at least {ge}",
+    "less_than": "expected less than {lt}",
+    "less_than_equal": "expected at most {le}",
+    "too_short": "expected at least {min_length} of them",
+    "too_long": "expected at most {max_length} of them",
+    "string_too_short": "expected text of length {min_length} or more",
+    "string_too_long": "expected text of length {max_length} or less",
+    "string_pattern_mismatch": "expected text of the form {pattern}",
+}
+"""By pydantic's type of error; other types keep pydantic's message."""
+
+
+def explain(error: ValidationError, model: type[BaseModel] | None = None) -> str:
+    """A pydantic error on one line: each field, what was expected and what came.
+
+    Args:
+        error: What pydantic found.
+        model: What was validated; for a field that it does not have, the most similar one that it has is named.
+    """
+    parts = []
+    for item in error.errors():
+        where = ".".join(str(part) for part in item["loc"]) or "the file"
+        # A rule over several fields is given all of them, which says nothing and may hold what must not be shown.
+        if item["type"] == "value_error" and isinstance(item["input"], dict):
+            parts.append(f"{where}: {_said(item)}" if item["loc"] else _said(item))
+        elif item["type"] == "missing" or (item["type"] == "value_error" and ", got " in _said(item)):
+            parts.append(f"{where}: {_said(item)}")
+        elif item["type"] == "extra_forbidden":
+            parts.append(f"{where}: there is no such field{_similar(item['loc'], model)} (got {_shown(item['input'])})")
+        else:
+            parts.append(f"{where}: {_said(item)} (got {_shown(item['input'])})")
+    return "; ".join(parts)
+
+
+def _said(item: Mapping[str, Any]) -> str:
+    if (words := _EXPECTED.get(item["type"])) is not None:
+        return words.format(**item.get("ctx", {}))
+    return str(item["msg"].removeprefix("Value error, "))
+
+
+def _similar(place: tuple[int | str, ...], model: type[BaseModel] | None) -> str:
+    """The known field that a stranger is most like, as a question; empty where none is."""
+    *tables, name = place
+    for table in tables:
+        model = _model_of(model, table)
+    close = get_close_matches(str(name), model.model_fields if model is not None else (), 1)
+    return f", was {close[0]} meant?" if close else ""
+
+
+def _model_of(model: type[BaseModel] | None, field: int | str) -> type[BaseModel] | None:
+    """The model of a table in a model; None where the table may hold anything."""
+    info = None if model is None else model.model_fields.get(str(field))
+    kinds = () if info is None else (info.annotation, *get_args(info.annotation))
+    return next((kind for kind in kinds if isinstance(kind, type) and issubclass(kind, BaseModel)), None)
+
+
+def _shown(value: object) -> str:
+    """The beginning of a value as Python writes it, if that can be written: tables may hold tables without end."""
+    try:
+        return f"{value!r:.60}"
+    except RecursionError:
+        return "a value that is nested too deeply to show"
