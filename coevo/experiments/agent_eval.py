@@ -11,11 +11,12 @@ from typing import Any
 from pydantic import ValidationError
 
 from coevo.engines.endpoint.spending import CapReachedError
-from coevo.errors import ConfigError, RunError
+from coevo.errors import ConfigError
 from coevo.experiments.case_statistics import evaluated, over_runs
 from coevo.explaining import explain
 from coevo.learning.paying import paid
 from coevo.records.event_log import Event, Listener, read_events
+from coevo.records.results import check_end, read_result
 from coevo.records.run_directory import RunDirectory
 from coevo.tuning.episodes import Episode, past_episodes
 from coevo.tuning.eval_config import EvalConfig, eval_config_of, make_eval_config
@@ -79,6 +80,7 @@ def resume_eval(
     """
     config, found = eval_config_of(run), load_eval(run)
     if found is not None and found.status == "done":
+        check_end(run)
         return found
     values = config.model_dump()
     values["allowance"] |= allowance or {}
@@ -95,11 +97,7 @@ def load_eval(run: Path) -> EvalResult | None:
     Raises:
         RunError: If `run` is not a run directory, or another version wrote the result.
     """
-    values = RunDirectory.open(run).result()
-    try:
-        return None if values is None else EvalResult.model_validate(values)
-    except ValidationError as error:
-        raise RunError(f"{run / 'result.json'}: expected that of an evaluation: {explain(error)}") from error
+    return read_result(run, EvalResult, "an evaluation")
 
 
 def _run(config: EvalConfig, open_directory: Callable[[], RunDirectory], listeners: tuple[Listener, ...]) -> EvalResult:

@@ -13,13 +13,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
-from coevo.errors import RunError
 from coevo.experiments.statistics import LEVEL, student_quantile
-from coevo.explaining import explain
 from coevo.records.event_log import Event, Listener, read_events
 from coevo.records.files import write_text
+from coevo.records.results import check_end, read_result
 from coevo.records.run_directory import RunDirectory
 from coevo.tuning.episodes import Episode, past_episodes
 from coevo.tuning.landscape import LandscapeConfig, landscape_config_of, survey
@@ -94,6 +93,7 @@ def resume_landscape(run: Path, *, listeners: tuple[Listener, ...] = ()) -> Land
     """
     config, found = landscape_config_of(run), load_landscape(run)
     if found is not None and found.status == "done":
+        check_end(run)
         return found
     return _run(config, lambda: RunDirectory(run), listeners)
 
@@ -104,11 +104,7 @@ def load_landscape(run: Path) -> LandscapeResult | None:
     Raises:
         RunError: If `run` is not a run directory, or another version wrote the result.
     """
-    values = RunDirectory.open(run).result()
-    try:
-        return None if values is None else LandscapeResult.model_validate(values)
-    except ValidationError as error:
-        raise RunError(f"{run / 'result.json'}: expected that of a landscape: {explain(error)}") from error
+    return read_result(run, LandscapeResult, "a landscape")
 
 
 def _run(

@@ -5,19 +5,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
 from coevo import __version__
 from coevo.cluster.address import moved
-from coevo.errors import RunError
 from coevo.evolution.population import Scored
 from coevo.experiments.probe import conduct
 from coevo.experiments.probe_assembly import OWN_TOOLS, AssembledProbe, Tools, assembled_probe
 from coevo.experiments.probe_config import SETS, ProbeConfig, probe_config_of, with_absolute_paths
 from coevo.experiments.probe_result import ProbeResult
-from coevo.explaining import explain
 from coevo.records.environment import describe_environment
 from coevo.records.event_log import SCHEMA_VERSION, Listener, read_events
+from coevo.records.results import check_end, read_result
 from coevo.records.run_directory import RunDirectory
 from coevo.searching.api import content_hash
 
@@ -63,6 +60,7 @@ def resume_probe(
     """
     config, found = moved(probe_config_of(run), ray), load_probe(run)
     if found is not None and found.status == "done":
+        check_end(run)
         return found
     return _run(config, lambda: RunDirectory(run), listeners, tools)
 
@@ -73,12 +71,7 @@ def load_probe(run: Path) -> ProbeResult | None:
     Raises:
         RunError: If `run` is not a run directory, or another version wrote the result.
     """
-    directory = RunDirectory.open(run)
-    values = directory.result()
-    try:
-        return None if values is None else ProbeResult.model_validate(values)
-    except ValidationError as error:
-        raise RunError(f"{run / 'result.json'}: expected that of a probe: {explain(error)}") from error
+    return read_result(run, ProbeResult, "a probe")
 
 
 def _run(

@@ -8,18 +8,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
 import coevo.problemkit
 from coevo import __version__
 from coevo.candidate import Candidate
 from coevo.cluster.address import moved
 from coevo.content import ProblemFolder
 from coevo.errors import ConfigError, RunError
-from coevo.explaining import explain
 from coevo.learning.paying import CAP_STATUSES
 from coevo.records.environment import describe_environment
 from coevo.records.event_log import SCHEMA_VERSION, Event, Listener, read_events
+from coevo.records.results import check_end, read_result
 from coevo.records.run_directory import RunDirectory
 from coevo.records.run_kind import SEARCH, check_kind
 from coevo.searching.assemble import assembled
@@ -53,12 +51,7 @@ def load_run(path: str | Path) -> Run:
     """
     directory = RunDirectory.open(Path(path))
     config = config_of(directory.path)
-    values = directory.result()
-    try:
-        result = None if values is None else SearchResult.model_validate(values)
-    except ValidationError as error:
-        raise RunError(f"{directory.path / 'result.json'}: {explain(error)}") from error
-    return Run(directory.path, config, result)
+    return Run(directory.path, config, read_result(directory.path, SearchResult, "a search"))
 
 
 def config_of(run: Path) -> SearchConfig:
@@ -120,6 +113,7 @@ def resume_search(
     values["allowance"] = {**values["allowance"], **(allowance or {})}
     config = moved(make_config(values), ray)
     if loaded.result is not None and loaded.result.status in FINAL:
+        check_end(loaded.path)
         return loaded.result
     return _run(config, lambda: RunDirectory(loaded.path), listeners)
 

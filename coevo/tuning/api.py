@@ -6,15 +6,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
 from coevo import __version__
 from coevo.cluster.address import moved
-from coevo.errors import RunError
-from coevo.explaining import explain
 from coevo.learning.models import open_model
 from coevo.records.environment import describe_environment
 from coevo.records.event_log import SCHEMA_VERSION, Listener
+from coevo.records.results import check_end, read_result
 from coevo.records.run_directory import RunDirectory
 from coevo.tuning.assemble import Assembled, assembled_tuning
 from coevo.tuning.closing import closing
@@ -59,6 +56,7 @@ def resume_tuning(run: Path, *, ray: str | None = None, listeners: tuple[Listene
     """
     config, found = moved(tune_config_of(run), ray), load_tuning(run)
     if found is not None and found.status in FINAL:
+        check_end(run)
         return found
     return _run(config, lambda: RunDirectory(run), listeners)
 
@@ -69,11 +67,7 @@ def load_tuning(run: Path) -> TuneResult | None:
     Raises:
         RunError: If `run` is not a run directory, or another version wrote the result.
     """
-    values = RunDirectory.open(run).result()
-    try:
-        return None if values is None else TuneResult.model_validate(values)
-    except ValidationError as error:
-        raise RunError(f"{run / 'result.json'}: expected that of a tuning run: {explain(error)}") from error
+    return read_result(run, TuneResult, "a tuning run")
 
 
 def _run(config: TuneConfig, open_directory: Callable[[], RunDirectory], listeners: tuple[Listener, ...]) -> TuneResult:

@@ -4,16 +4,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pydantic import ValidationError
-
 from coevo.errors import ConfigError, RunError
 from coevo.es.history import read_history
 from coevo.es.record import StepRecord
-from coevo.explaining import explain
 from coevo.interfaces import Engine
 from coevo.learning.choice import ModelChoice
 from coevo.learning.models import OpenModel, open_model
 from coevo.records.event_log import Event, read_events
+from coevo.records.results import read_result
 from coevo.records.run_directory import RunDirectory
 from coevo.skills import Skill
 from coevo.tuning.config import tune_config_of
@@ -123,11 +121,8 @@ def _foreign(run: Path, error: Exception) -> RunError:
 
 
 def _best(run: Path) -> int:
-    values = RunDirectory.open(run).result()
-    try:
-        best = None if values is None else TuneResult.model_validate(values).best
-    except ValidationError as error:
-        raise RunError(f"{run / 'result.json'}: expected that of a tuning run: {explain(error)}") from error
+    result = read_result(run, TuneResult, "a tuning run")
+    best = None if result is None else result.best
     if best is None:
         raise ConfigError(
             f"expected a run that has chosen its best weights, got {run}; finish it by coevo resume, or name a "

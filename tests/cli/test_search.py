@@ -1,6 +1,7 @@
 """The README's command, end to end, with the real model, sandbox and problem."""
 
 import json
+import shutil
 import signal
 import subprocess
 import sys
@@ -8,6 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
+from damage import drop_end
 
 from coevo.records.event_log import read_events
 
@@ -129,6 +131,19 @@ def test_resuming_a_finished_run_reports_it_again(finished):
     assert {**first, "run": ""} == {**second, "run": ""}
     assert Path(second["run"]).samefile(run)
     assert (run / "events.jsonl").read_bytes() == before
+
+
+def test_a_result_is_not_trusted_beside_a_damaged_log(finished, tmp_path):
+    """A finished run whose log lacks its end is not reported again: one line says how to have it whole."""
+    process, folder = finished
+    run = tmp_path / "run"
+    shutil.copytree(folder / json.loads(process.stdout)["run"], run)
+    drop_end(run)
+    again = coevo("resume", run, "--json", cwd=tmp_path)
+    assert (again.returncode, again.stdout) == (2, "")
+    assert "to end with the event finished" in again.stderr
+    (run / "result.json").unlink()
+    assert json.loads(coevo("resume", run, "--json", cwd=tmp_path).stdout)["status"] == "done"
 
 
 def test_a_finished_run_moves_to_no_address_that_is_none(finished):

@@ -7,6 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from aiming import write_environment
+from damage import drop_end
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from one_weight_models import install
@@ -158,6 +159,9 @@ def test_an_interrupted_evaluation_goes_on_to_the_same_end(answers, aim, engines
     count = len(engines)
     assert resume_eval(run) == result
     assert len(engines) == count
+    drop_end(run)
+    with pytest.raises(RunError, match="to end with the event finished"):
+        resume_eval(run)
 
 
 def test_failing_surroundings_are_counted_and_never_scored(aim, engines, tmp_path):

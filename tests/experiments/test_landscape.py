@@ -8,11 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from aiming import noise, write_environment
+from damage import drop_end
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from one_weight_models import install
 
-from coevo.errors import ConfigError
+from coevo.errors import ConfigError, RunError
 from coevo.experiments.landscape import compared, load_landscape, resume_landscape, run_landscape
 from coevo.records.event_log import read_events
 from coevo.reporting.writing import write_page
@@ -92,6 +93,10 @@ def test_an_interrupted_landscape_goes_on_to_the_same_end(answers, config_of, en
     assert events_of(run) == events_of(next((tmp_path / "whole").iterdir()))
     drop = {"run", "wall_s"}
     assert result.model_dump(exclude=drop) == whole.model_dump(exclude=drop)
+    assert resume_landscape(run) == result
+    drop_end(run)
+    with pytest.raises(RunError, match="to end with the event finished"):
+        resume_landscape(run)
 
 
 def test_the_page_shows_every_point_and_its_error(config_of, engines, tmp_path):

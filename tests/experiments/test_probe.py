@@ -9,9 +9,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from damage import drop_end
 
 from coevo.candidate import Evaluation
-from coevo.errors import ConfigError
+from coevo.errors import ConfigError, RunError
 from coevo.es.history import read_history
 from coevo.experiments.probe_assembly import Tools
 from coevo.experiments.probe_config import make_probe_config
@@ -323,3 +324,6 @@ def test_an_interrupted_probe_goes_on_as_if_nothing_had_happened(probe, fake_poo
     assert [e for e in story(resumed) if e["kind"] != "resumed" and "aside" not in e] == story(whole)
     assert resumed.model_dump(exclude={"run", "wall_s"}) == whole.model_dump(exclude={"run", "wall_s"})
     assert resume_probe(run, tools=Tools()) == resumed
+    drop_end(run)
+    with pytest.raises(RunError, match="to end with the event finished"):
+        resume_probe(run, tools=Tools())

@@ -5,6 +5,7 @@ import re
 import shutil
 
 import pytest
+from damage import drop_end
 
 from coevo.errors import ConfigError, RunError
 from coevo.records.event_log import read_events
@@ -61,6 +62,9 @@ def test_an_interrupted_run_goes_on_to_the_same_end(answers, config_of, engines,
     drop = {"run", "wall_s"}
     assert result.model_dump(exclude=drop) == whole.model_dump(exclude=drop)
     assert resume_tuning(run) == result
+    drop_end(run)
+    with pytest.raises(RunError, match="to end with the event finished"):
+        resume_tuning(run)
 
 
 def test_a_deleted_history_is_written_anew(config_of, engines, tmp_path, caplog):
