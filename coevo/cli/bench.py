@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from coevo.cli.apart import prints_apart
+from coevo.cli.options import Json
 from coevo.errors import escaped
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def bench(
     rerun: Annotated[list[str] | None, typer.Option(help="Run these cells anew; repeatable.")] = None,
     check: Annotated[bool, typer.Option("--check", help="Compute the tables anew and compare; run nothing.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="List the cells; run nothing.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="Result as JSON on standard output.")] = False,
+    json: Json = False,
 ) -> None:
     """Run a grid of searches, or what is left of it, and write the table that compares its arms."""
     from coevo.experiments.bench import Request

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from coevo.cli.options import Json
+
 _WIDEST = 24
 """Columns beyond which a cell or a name is folded."""
 
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 def compare(
     runs: Annotated[list[Path], typer.Argument(help="Run directories of searches, finished or not.")],
     page: Annotated[Path | None, typer.Option(help="Write a page with their curves here as well.")] = None,
-    json: Annotated[bool, typer.Option("--json", help="Result as JSON on standard output.")] = False,
+    json: Json = False,
 ) -> None:
     """Compare searches: results, costs, operators, and the settings that differ."""
     import json as codec

@@ -5,10 +5,10 @@ from typing import Annotated
 
 import typer
 
-MODEL = "Model and engine"
-EPISODES = "Episodes"
+from coevo.cli import options
+from coevo.cli.options import EPISODES, MODEL
+
 PAY = "What a server may cost"
-RUN = "Run"
 
 
 def eval_agent(
@@ -18,9 +18,7 @@ def eval_agent(
             help="sudoku, math, docvqa, web, webarena, or the path of an environment's folder.  [the run's, or sudoku]"
         ),
     ] = None,
-    option: Annotated[
-        list[str] | None, typer.Option(help="Option of the environment, name=value; repeatable (coevo env list).")
-    ] = None,
+    option: options.EnvOption = None,
     run: Annotated[
         list[Path] | None,
         typer.Option(help="Tuning run whose weights and skill play; repeatable, for several training seeds."),
@@ -42,20 +40,14 @@ def eval_agent(
     engine: Annotated[
         str | None, typer.Option(help="auto, torch, vllm, endpoint or scripted.", rich_help_panel=MODEL)
     ] = None,
-    tensor_parallel: Annotated[
-        int | None, typer.Option(help="Devices that vLLM shards the model over.", rich_help_panel=MODEL)
-    ] = None,
+    tensor_parallel: options.TensorParallel = None,
     temperature: Annotated[float | None, typer.Option(help="Sampling temperature.", rich_help_panel=EPISODES)] = None,
     top_p: Annotated[float | None, typer.Option(help="Nucleus.", rich_help_panel=EPISODES)] = None,
     top_k: Annotated[int | None, typer.Option(help="Likeliest tokens kept.", rich_help_panel=EPISODES)] = None,
-    presence_penalty: Annotated[
-        float | None, typer.Option(help="On tokens that an answer already has.", rich_help_panel=EPISODES)
-    ] = None,
+    presence_penalty: options.PresencePenalty = None,
     turns: Annotated[int | None, typer.Option(help="Most answers of an episode.", rich_help_panel=EPISODES)] = None,
     turn_tokens: Annotated[int | None, typer.Option(help="Longest answer.", rich_help_panel=EPISODES)] = None,
-    total_tokens: Annotated[
-        int | None, typer.Option(help="Most tokens of an episode's answers.", rich_help_panel=EPISODES)
-    ] = None,
+    total_tokens: options.TotalTokens = None,
     max_cost: Annotated[
         float | None, typer.Option(help="Stop before a server costs more (needs prices).", rich_help_panel=PAY)
     ] = None,
@@ -68,12 +60,10 @@ def eval_agent(
     price_out: Annotated[
         float | None, typer.Option(help="Its price per million tokens written.", rich_help_panel=PAY)
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="Seed of everything random.  [0]", rich_help_panel=RUN)] = None,
-    workers: Annotated[int | None, typer.Option(help="Processes.  [one per core]", rich_help_panel=RUN)] = None,
-    runs_dir: Annotated[Path, typer.Option(help="Where run directories are made.", rich_help_panel=RUN)] = Path("runs"),
-    json: Annotated[
-        bool, typer.Option("--json", help="Result as JSON on standard output.", rich_help_panel=RUN)
-    ] = False,
+    seed: options.Seed = None,
+    workers: options.Workers = None,
+    runs_dir: options.RunsDir = Path("runs"),
+    json: options.RunJson = False,
 ) -> None:
     """Measure an agent without training it: Mean@K and Pass@k, turns and tokens, with intervals over tasks."""
     given = {

@@ -6,6 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
+from coevo.cli.options import Json
+
 _SHOWN = 20
 """Instances in the table; the rest is in --json."""
 
@@ -26,7 +28,7 @@ def evaluate(
     instance: Annotated[str | None, typer.Option(help="Which instance to draw.  [the first]")] = None,
     workers: Annotated[int | None, typer.Option(help="Processes.  [one per core]")] = None,
     unsafe_no_sandbox: Annotated[bool, typer.Option("--unsafe-no-sandbox", help="Run without bubblewrap.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="Result as JSON on standard output.")] = False,
+    json: Json = False,
 ) -> None:
     """Measure a heuristic: every instance, mean objective, gap to the best known, time."""
     from coevo.cli.apart import prints_apart

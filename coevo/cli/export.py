@@ -5,9 +5,11 @@ from typing import Annotated
 
 import typer
 
+from coevo.cli.options import Json, RunArgument
+
 
 def export(
-    run: Annotated[Path, typer.Argument(help="The run directory.")],
+    run: RunArgument,
     to: Annotated[Path, typer.Option(help="Folder to write; new or empty.")],
     model: Annotated[
         str | None, typer.Option(help="The model the run began with, where that lies elsewhere now.")
@@ -15,7 +17,7 @@ def export(
     generation: Annotated[
         str | None, typer.Option(help="Weights after this generation, or best, as val chose in tuning.  [last]")
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Result as JSON on standard output.")] = False,
+    json: Json = False,
 ) -> None:
     """Write a run's weights as a Hugging Face folder, rebuilt from its history and read back."""
     import json as json_module

@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from coevo.cli import options
+from coevo.cli.options import EPISODES, MODEL, RUN
+
 if TYPE_CHECKING:
     from coevo.experiments.landscape import LandscapeResult
     from coevo.records.event_log import Event, Listener
-
-MODEL = "Model and engine"
-EPISODES = "Episodes"
-RUN = "Run"
 
 
 def landscape(
@@ -23,9 +22,7 @@ def landscape(
             help="sudoku, math, docvqa, web, webarena, or the path of an environment's folder.  [the run's, or sudoku]"
         ),
     ] = None,
-    option: Annotated[
-        list[str] | None, typer.Option(help="Option of the environment, name=value; repeatable (coevo env list).")
-    ] = None,
+    option: options.EnvOption = None,
     run: Annotated[str | None, typer.Option(help="Tuning run whose weights are the centre.")] = None,
     generation: Annotated[
         str | None, typer.Option(help="After which generation of the run: best, last or a number.  [best]")
@@ -55,11 +52,9 @@ def landscape(
     turns: Annotated[int | None, typer.Option(help="Most answers of an episode.", rich_help_panel=EPISODES)] = None,
     turn_tokens: Annotated[int | None, typer.Option(help="Longest answer.", rich_help_panel=EPISODES)] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of directions and episodes.  [0]", rich_help_panel=RUN)] = None,
-    workers: Annotated[int | None, typer.Option(help="Processes.  [one per core]", rich_help_panel=RUN)] = None,
-    runs_dir: Annotated[Path, typer.Option(help="Where run directories are made.", rich_help_panel=RUN)] = Path("runs"),
-    json: Annotated[
-        bool, typer.Option("--json", help="Result as JSON on standard output.", rich_help_panel=RUN)
-    ] = False,
+    workers: options.Workers = None,
+    runs_dir: options.RunsDir = Path("runs"),
+    json: options.RunJson = False,
 ) -> None:
     """Survey scores around a model's weights: points.csv, and a page that shows the sampling error beside them."""
     given = {

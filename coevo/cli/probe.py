@@ -5,26 +5,24 @@ from typing import Annotated
 
 import typer
 
-ES = "Evolution strategies"
-MEASURE = "Measuring"
-RUN = "Run"
+from coevo.cli import options
+from coevo.cli.options import ES, MEASURE, MODEL
 
 
 def probe(
     problem: Annotated[str | None, typer.Option(help="Name of a problem, or path of its folder.  [tsp]")] = None,
     model: Annotated[
-        str | None, typer.Option(help="embedded, a Hugging Face folder or a downloaded hub name.  [embedded]")
+        str | None,
+        typer.Option(
+            help="embedded, a Hugging Face folder or a downloaded hub name.  [embedded]", rich_help_panel=MODEL
+        ),
     ] = None,
-    engine: Annotated[str | None, typer.Option(help="auto, torch, vllm or scripted.")] = None,
-    engines: Annotated[int | None, typer.Option(help="Engines that share the work.  [1]")] = None,
-    heal: Annotated[
-        bool | None, typer.Option("--heal", help="Open an engine anew that disagrees with the others.")
-    ] = None,
-    ray: Annotated[
-        str | None, typer.Option(help="Ray cluster for engines and judges: auto, HOST:PORT or ray://HOST:PORT.")
-    ] = None,
-    max_tokens: Annotated[int | None, typer.Option(help="Longest completion.")] = None,
-    temperature: Annotated[float | None, typer.Option(help="Sampling temperature.")] = None,
+    engine: Annotated[str | None, typer.Option(help="auto, torch, vllm or scripted.", rich_help_panel=MODEL)] = None,
+    engines: options.Engines = None,
+    heal: options.Heal = None,
+    ray: options.RayForAll = None,
+    max_tokens: Annotated[int | None, typer.Option(help="Longest completion.", rich_help_panel=MODEL)] = None,
+    temperature: Annotated[float | None, typer.Option(help="Sampling temperature.", rich_help_panel=MODEL)] = None,
     steps: Annotated[int | None, typer.Option(help="ES steps.  [20]", rich_help_panel=ES)] = None,
     members: Annotated[int | None, typer.Option(help="Perturbed models in a step.  [20]", rich_help_panel=ES)] = None,
     children: Annotated[int | None, typer.Option(help="Children each of them writes.  [4]", rich_help_panel=ES)] = None,
@@ -33,24 +31,16 @@ def probe(
     sigma_end: Annotated[float | None, typer.Option(help="Last one, if cosine.", rich_help_panel=ES)] = None,
     schedule: Annotated[str | None, typer.Option(help="constant or cosine.  [constant]", rich_help_panel=ES)] = None,
     alpha: Annotated[float | None, typer.Option(help="Step size of the update.", rich_help_panel=ES)] = None,
-    alpha_rule: Annotated[str | None, typer.Option(help="constant or proportional (to σ).", rich_help_panel=ES)] = None,
-    antithetic: Annotated[bool | None, typer.Option(help="Mirror the members in pairs.", rich_help_panel=ES)] = None,
-    subspaces: Annotated[int | None, typer.Option(help="Random subspaces (CoPES).", rich_help_panel=ES)] = None,
-    subspace_unit: Annotated[str | None, typer.Option(help="element or tile.", rich_help_panel=ES)] = None,
-    z_scores: Annotated[str | None, typer.Option(help="joint or separate.", rich_help_panel=ES)] = None,
-    spread: Annotated[
-        str | None,
-        typer.Option(help="Rewards are measured by the spread of their step or run.  [step]", rich_help_panel=ES),
-    ] = None,
-    rank: Annotated[int | None, typer.Option(help="Rank of low-rank noise.  [1]", rich_help_panel=ES)] = None,
-    scope: Annotated[
-        str | None,
-        typer.Option(help="Weights that move: full, linear, guided or a regular expression.", rich_help_panel=ES),
-    ] = None,
-    basis: Annotated[Path | None, typer.Option(help="Basis of scope guided.", rich_help_panel=ES)] = None,
-    update_rule: Annotated[
-        str | None, typer.Option(help="16-bit weights: master, stochastic or nearest.", rich_help_panel=ES)
-    ] = None,
+    alpha_rule: options.AlphaRule = None,
+    antithetic: options.Antithetic = None,
+    subspaces: options.Subspaces = None,
+    subspace_unit: options.SubspaceUnit = None,
+    z_scores: options.ZScores = None,
+    spread: options.Spread = None,
+    rank: options.Rank = None,
+    scope: options.Scope = None,
+    basis: options.Basis = None,
+    update_rule: options.UpdateRule = None,
     cases: Annotated[
         str | None, typer.Option(help="Prompts of members: common or independent.", rich_help_panel=ES)
     ] = None,
@@ -86,15 +76,11 @@ def probe(
     every: Annotated[
         int | None, typer.Option(help="Measure after every so many steps too.", rich_help_panel=MEASURE)
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="Seed of everything random.  [0]", rich_help_panel=RUN)] = None,
-    workers: Annotated[int | None, typer.Option(help="Processes.  [one per core]", rich_help_panel=RUN)] = None,
-    runs_dir: Annotated[Path, typer.Option(help="Where run directories are made.", rich_help_panel=RUN)] = Path("runs"),
-    unsafe_no_sandbox: Annotated[
-        bool | None, typer.Option("--unsafe-no-sandbox", help="Run candidates without bubblewrap.", rich_help_panel=RUN)
-    ] = None,
-    json: Annotated[
-        bool, typer.Option("--json", help="Result as JSON on standard output.", rich_help_panel=RUN)
-    ] = False,
+    seed: options.Seed = None,
+    workers: options.Workers = None,
+    runs_dir: options.RunsDir = Path("runs"),
+    unsafe_no_sandbox: options.Unsafe = None,
+    json: options.RunJson = False,
 ) -> None:
     """Measure what a model learns from fixed parents, on these and on parents held out."""
     own = None if parents is None else [str(file) for file in parents]

@@ -1,23 +1,24 @@
 """`coevo replay`: rebuild a run's weights from its history and compare."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from coevo.cli.options import Json, RunArgument
 
 if TYPE_CHECKING:
     from coevo.searching.replaying import Replay
 
 
 def replay(
-    run: Annotated[Path, typer.Argument(help="The run directory.")],
+    run: RunArgument,
     model: Annotated[
         str | None, typer.Option(help="The model the run began with, where that lies elsewhere now.")
     ] = None,
     generation: Annotated[
         str | None, typer.Option(help="Weights after this generation, or best, as val chose in tuning.  [last]")
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Result as JSON on standard output.")] = False,
+    json: Json = False,
 ) -> None:
     """Rebuild a run's weights from its base model and history; exit code 1 if they are not those it reported."""
     import json as json_module

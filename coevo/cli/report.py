@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from coevo.cli.options import Json
+
 
 def report(
     folder: Annotated[
@@ -23,7 +25,7 @@ def report(
             "[draw where the problem is installed; with a folder that the run names, only if asked for]",
         ),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Result as JSON on standard output.")] = False,
+    json: Json = False,
 ) -> None:
     """Write a page on a run of any kind or a grid: one HTML file that needs no network and runs no script."""
     import json as json_module

@@ -5,16 +5,18 @@ from typing import Annotated, Any
 
 import typer
 
+from coevo.cli.options import Json, RunArgument
+
 
 def resume(
-    run: Annotated[Path, typer.Argument(help="The run directory.")],
+    run: RunArgument,
     max_cost: Annotated[float | None, typer.Option(help="A new cap on servers' cost (searches, evaluations).")] = None,
     max_spent_tokens: Annotated[int | None, typer.Option(help="A new cap on their tokens (likewise).")] = None,
     ray: Annotated[
         str | None,
         typer.Option(help="Another Ray cluster for the rest, or none for this machine (searches, tuning, probes)."),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Result as JSON on standard output.")] = False,
+    json: Json = False,
 ) -> None:
     """Go on with a run that was interrupted, killed or at a cap, to the same result."""
     from coevo.cli.summary import present

@@ -5,11 +5,8 @@ from typing import Annotated
 
 import typer
 
-MODEL = "Model and engine"
-ES = "Evolution strategies"
-SKILL = "Skill in the prompts"
-STOP = "Stopping"
-RUN = "Run"
+from coevo.cli import options
+from coevo.cli.options import ES, MODEL, RUN, SKILL, STOP
 
 
 def search(
@@ -34,22 +31,10 @@ def search(
     engine: Annotated[
         str | None, typer.Option(help="auto, torch, vllm, endpoint or scripted.", rich_help_panel=MODEL)
     ] = None,
-    tensor_parallel: Annotated[
-        int | None, typer.Option(help="Devices that vLLM shards the model over.", rich_help_panel=MODEL)
-    ] = None,
-    engines: Annotated[
-        int | None, typer.Option(help="Engines that share the work.  [1]", rich_help_panel=MODEL)
-    ] = None,
-    heal: Annotated[
-        bool | None,
-        typer.Option("--heal", help="Open an engine anew that disagrees with the others.", rich_help_panel=MODEL),
-    ] = None,
-    ray: Annotated[
-        str | None,
-        typer.Option(
-            help="Ray cluster for engines and judges: auto, HOST:PORT or ray://HOST:PORT.", rich_help_panel=MODEL
-        ),
-    ] = None,
+    tensor_parallel: options.TensorParallel = None,
+    engines: options.Engines = None,
+    heal: options.Heal = None,
+    ray: options.RayForAll = None,
     max_tokens: Annotated[int | None, typer.Option(help="Longest completion.", rich_help_panel=MODEL)] = None,
     temperature: Annotated[float | None, typer.Option(help="Sampling temperature.", rich_help_panel=MODEL)] = None,
     es: Annotated[
@@ -63,31 +48,18 @@ def search(
     sigma_end: Annotated[float | None, typer.Option(help="Last standard deviation.", rich_help_panel=ES)] = None,
     schedule: Annotated[str | None, typer.Option(help="cosine or constant.", rich_help_panel=ES)] = None,
     alpha: Annotated[float | None, typer.Option(help="Step size of the update.", rich_help_panel=ES)] = None,
-    alpha_rule: Annotated[str | None, typer.Option(help="constant or proportional (to σ).", rich_help_panel=ES)] = None,
-    antithetic: Annotated[bool | None, typer.Option(help="Mirror the members in pairs.", rich_help_panel=ES)] = None,
-    subspaces: Annotated[
-        int | None, typer.Option(help="Random subspaces that members are dealt to (CoPES).", rich_help_panel=ES)
-    ] = None,
-    subspace_unit: Annotated[
-        str | None, typer.Option(help="element (published) or tile (saves memory).", rich_help_panel=ES)
-    ] = None,
-    z_scores: Annotated[
-        str | None, typer.Option(help="joint (published) or separate for each subspace.", rich_help_panel=ES)
-    ] = None,
-    spread: Annotated[
-        str | None,
-        typer.Option(help="Rewards are measured by the spread of their step or run.  [step]", rich_help_panel=ES),
-    ] = None,
-    rank: Annotated[int | None, typer.Option(help="Rank of low-rank noise.  [1]", rich_help_panel=ES)] = None,
-    noise_only: Annotated[
-        bool | None, typer.Option("--noise-only", help="Perturb, never update (ablation).", rich_help_panel=ES)
-    ] = None,
+    alpha_rule: options.AlphaRule = None,
+    antithetic: options.Antithetic = None,
+    subspaces: options.Subspaces = None,
+    subspace_unit: options.SubspaceUnit = None,
+    z_scores: options.ZScores = None,
+    spread: options.Spread = None,
+    rank: options.Rank = None,
+    noise_only: options.NoiseOnly = None,
     guard: Annotated[
         bool | None, typer.Option("--guard", help="Refuse steps whose members fall apart.", rich_help_panel=ES)
     ] = None,
-    basis: Annotated[
-        Path | None, typer.Option(help="Basis of scope guided.  [beside the model]", rich_help_panel=ES)
-    ] = None,
+    basis: options.Basis = None,
     reward: Annotated[
         str | None, typer.Option(help="difference (parent − child), cost (−child) or rank.", rich_help_panel=ES)
     ] = None,
@@ -100,27 +72,16 @@ def search(
     seeds: Annotated[
         str | None, typer.Option(help="Sampling seeds of members: independent or common.", rich_help_panel=ES)
     ] = None,
-    scope: Annotated[
-        str | None,
-        typer.Option(help="Weights that move: full, linear, guided or a regular expression.", rich_help_panel=ES),
-    ] = None,
-    update_rule: Annotated[
-        str | None, typer.Option(help="16-bit weights: master, stochastic or nearest.", rich_help_panel=ES)
-    ] = None,
-    restore: Annotated[
-        str | None, typer.Option(help="Base while members serve: copy, host, tiles or mapped.", rich_help_panel=ES)
-    ] = None,
-    skill_every: Annotated[
-        int | None, typer.Option(help="Generations between updates of the skill text.", rich_help_panel=SKILL)
-    ] = None,
+    scope: options.Scope = None,
+    update_rule: options.UpdateRule = None,
+    restore: options.Restore = None,
+    skill_every: options.SkillEvery = None,
     skill_model: Annotated[
         str | None, typer.Option(help="Who distils it: a model or server, or statistics.", rich_help_panel=SKILL)
     ] = None,
     target: Annotated[float | None, typer.Option(help="Stop at this objective.", rich_help_panel=STOP)] = None,
-    patience: Annotated[
-        int | None, typer.Option(help="Stop after generations without progress.", rich_help_panel=STOP)
-    ] = None,
-    max_hours: Annotated[float | None, typer.Option(help="Stop after this wall time.", rich_help_panel=STOP)] = None,
+    patience: options.Patience = None,
+    max_hours: options.MaxHours = None,
     max_cost: Annotated[
         float | None, typer.Option(help="Stop before servers cost more (needs prices).", rich_help_panel=STOP)
     ] = None,
@@ -139,29 +100,22 @@ def search(
     skill_price_out: Annotated[
         float | None, typer.Option(help="Likewise.  [the model's]", rich_help_panel=STOP)
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="Seed of everything random.  [0]", rich_help_panel=RUN)] = None,
-    workers: Annotated[int | None, typer.Option(help="Processes.  [one per core]", rich_help_panel=RUN)] = None,
+    seed: options.Seed = None,
+    workers: options.Workers = None,
     no_compare: Annotated[
         bool | None,
         typer.Option(
             "--no-compare", help="Measure no baselines or textbook algorithms in the end.", rich_help_panel=RUN
         ),
     ] = None,
-    track: Annotated[
-        list[str] | None,
-        typer.Option(help="Send numbers to tensorboard, wandb, mlflow or trackio; repeatable.", rich_help_panel=RUN),
-    ] = None,
-    runs_dir: Annotated[Path, typer.Option(help="Where run directories are made.", rich_help_panel=RUN)] = Path("runs"),
-    config: Annotated[Path | None, typer.Option(help="TOML file with any of these.", rich_help_panel=RUN)] = None,
-    unsafe_no_sandbox: Annotated[
-        bool | None, typer.Option("--unsafe-no-sandbox", help="Run candidates without bubblewrap.", rich_help_panel=RUN)
-    ] = None,
+    track: options.Track = None,
+    runs_dir: options.RunsDir = Path("runs"),
+    config: options.Config = None,
+    unsafe_no_sandbox: options.Unsafe = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show plan and prompts; ask no model.", rich_help_panel=RUN)
     ] = False,
-    json: Annotated[
-        bool, typer.Option("--json", help="Result as JSON on standard output.", rich_help_panel=RUN)
-    ] = False,
+    json: options.RunJson = False,
 ) -> None:
     """Evolve a better heuristic, and the model that writes it."""
     own = None if start is None else [str(file) for file in start]

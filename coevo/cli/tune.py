@@ -5,13 +5,8 @@ from typing import Annotated
 
 import typer
 
-MODEL = "Model and engine"
-ES = "Evolution strategies"
-EPISODES = "Episodes"
-MEASURE = "Measuring"
-SKILL = "Skill in the prompts"
-STOP = "Stopping"
-RUN = "Run"
+from coevo.cli import options
+from coevo.cli.options import EPISODES, ES, MEASURE, MODEL, RUN, STOP
 
 
 def tune(
@@ -19,9 +14,7 @@ def tune(
         str | None,
         typer.Option(help="sudoku, math, docvqa, web, webarena, or the path of an environment's folder.  [sudoku]"),
     ] = None,
-    option: Annotated[
-        list[str] | None, typer.Option(help="Option of the environment, name=value; repeatable (coevo env list).")
-    ] = None,
+    option: options.EnvOption = None,
     recipe: Annotated[str | None, typer.Option(help="Published settings: sudoku-5|10|15, math, docvqa or web.")] = None,
     method: Annotated[
         str | None, typer.Option(help="es, or as a baseline with backpropagation grpo or ppo.  [es]")
@@ -37,16 +30,9 @@ def tune(
     engine: Annotated[
         str | None, typer.Option(help="auto, torch, vllm or scripted.  [auto]", rich_help_panel=MODEL)
     ] = None,
-    tensor_parallel: Annotated[
-        int | None, typer.Option(help="Devices that vLLM shards the model over.", rich_help_panel=MODEL)
-    ] = None,
-    engines: Annotated[
-        int | None, typer.Option(help="Engines that share the work.  [1]", rich_help_panel=MODEL)
-    ] = None,
-    heal: Annotated[
-        bool | None,
-        typer.Option("--heal", help="Open an engine anew that disagrees with the others.", rich_help_panel=MODEL),
-    ] = None,
+    tensor_parallel: options.TensorParallel = None,
+    engines: options.Engines = None,
+    heal: options.Heal = None,
     ray: Annotated[
         str | None,
         typer.Option(help="Ray cluster for engines: auto, HOST:PORT or ray://HOST:PORT.", rich_help_panel=MODEL),
@@ -58,18 +44,14 @@ def tune(
     top_k: Annotated[
         int | None, typer.Option(help="Likeliest tokens kept.  [the environment's]", rich_help_panel=EPISODES)
     ] = None,
-    presence_penalty: Annotated[
-        float | None, typer.Option(help="On tokens that an answer already has.", rich_help_panel=EPISODES)
-    ] = None,
+    presence_penalty: options.PresencePenalty = None,
     turns: Annotated[
         int | None, typer.Option(help="Most answers of an episode.  [the environment's]", rich_help_panel=EPISODES)
     ] = None,
     turn_tokens: Annotated[
         int | None, typer.Option(help="Longest answer.  [the environment's]", rich_help_panel=EPISODES)
     ] = None,
-    total_tokens: Annotated[
-        int | None, typer.Option(help="Most tokens of an episode's answers.", rich_help_panel=EPISODES)
-    ] = None,
+    total_tokens: options.TotalTokens = None,
     seeds: Annotated[
         str | None,
         typer.Option(help="Sampling seeds of members: common or independent.  [common]", rich_help_panel=EPISODES),
@@ -92,34 +74,18 @@ def tune(
     alpha: Annotated[
         float | None, typer.Option(help="Step size of the update.  [player: 0.01, else 0.0005]", rich_help_panel=ES)
     ] = None,
-    alpha_rule: Annotated[
-        str | None, typer.Option(help="constant or proportional (to σ).  [constant]", rich_help_panel=ES)
-    ] = None,
-    antithetic: Annotated[bool | None, typer.Option(help="Mirror the members in pairs.", rich_help_panel=ES)] = None,
-    subspaces: Annotated[
-        int | None, typer.Option(help="Random subspaces that members are dealt to (CoPES).  [1]", rich_help_panel=ES)
-    ] = None,
-    subspace_unit: Annotated[str | None, typer.Option(help="element or tile.", rich_help_panel=ES)] = None,
-    z_scores: Annotated[str | None, typer.Option(help="joint or separate.  [joint]", rich_help_panel=ES)] = None,
-    spread: Annotated[
-        str | None,
-        typer.Option(help="Rewards are measured by the spread of their step or run.  [step]", rich_help_panel=ES),
-    ] = None,
-    rank: Annotated[int | None, typer.Option(help="Rank of low-rank noise.  [1]", rich_help_panel=ES)] = None,
-    noise_only: Annotated[
-        bool | None, typer.Option("--noise-only", help="Perturb, never update (ablation).", rich_help_panel=ES)
-    ] = None,
-    scope: Annotated[
-        str | None,
-        typer.Option(help="Weights that move: full, linear, guided or a regular expression.", rich_help_panel=ES),
-    ] = None,
-    basis: Annotated[Path | None, typer.Option(help="Basis of scope guided.", rich_help_panel=ES)] = None,
-    update_rule: Annotated[
-        str | None, typer.Option(help="16-bit weights: master, stochastic or nearest.", rich_help_panel=ES)
-    ] = None,
-    restore: Annotated[
-        str | None, typer.Option(help="Base while members serve: copy, host, tiles or mapped.", rich_help_panel=ES)
-    ] = None,
+    alpha_rule: options.AlphaRule = None,
+    antithetic: options.Antithetic = None,
+    subspaces: options.Subspaces = None,
+    subspace_unit: options.SubspaceUnit = None,
+    z_scores: options.ZScores = None,
+    spread: options.Spread = None,
+    rank: options.Rank = None,
+    noise_only: options.NoiseOnly = None,
+    scope: options.Scope = None,
+    basis: options.Basis = None,
+    update_rule: options.UpdateRule = None,
+    restore: options.Restore = None,
     every: Annotated[
         int | None,
         typer.Option(help="Generations between measurements.  [player: 4, else 10]", rich_help_panel=MEASURE),
@@ -132,28 +98,19 @@ def tune(
         list[str] | None,
         typer.Option(help="Split measured first and last besides, such as test; repeatable.", rich_help_panel=MEASURE),
     ] = None,
-    skill_every: Annotated[
-        int | None, typer.Option(help="Generations between updates of the skill text.", rich_help_panel=SKILL)
-    ] = None,
+    skill_every: options.SkillEvery = None,
     target: Annotated[float | None, typer.Option(help="Stop at this mean score on val.", rich_help_panel=STOP)] = None,
-    patience: Annotated[
-        int | None, typer.Option(help="Stop after generations without progress.", rich_help_panel=STOP)
-    ] = None,
-    max_hours: Annotated[float | None, typer.Option(help="Stop after this wall time.", rich_help_panel=STOP)] = None,
-    seed: Annotated[int | None, typer.Option(help="Seed of everything random.  [0]", rich_help_panel=RUN)] = None,
-    workers: Annotated[int | None, typer.Option(help="Processes.  [one per core]", rich_help_panel=RUN)] = None,
-    track: Annotated[
-        list[str] | None,
-        typer.Option(help="Send numbers to tensorboard, wandb, mlflow or trackio; repeatable.", rich_help_panel=RUN),
-    ] = None,
-    runs_dir: Annotated[Path, typer.Option(help="Where run directories are made.", rich_help_panel=RUN)] = Path("runs"),
-    config: Annotated[Path | None, typer.Option(help="TOML file with any of these.", rich_help_panel=RUN)] = None,
+    patience: options.Patience = None,
+    max_hours: options.MaxHours = None,
+    seed: options.Seed = None,
+    workers: options.Workers = None,
+    track: options.Track = None,
+    runs_dir: options.RunsDir = Path("runs"),
+    config: options.Config = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show the plan; ask no model.", rich_help_panel=RUN)
     ] = False,
-    json: Annotated[
-        bool, typer.Option("--json", help="Result as JSON on standard output.", rich_help_panel=RUN)
-    ] = False,
+    json: options.RunJson = False,
 ) -> None:
     """Fine-tune an agent by evolution strategies: rewards of whole episodes, no backpropagation."""
     given = {
