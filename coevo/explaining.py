@@ -34,6 +34,9 @@ _EXPECTED = {
 }
 """By pydantic's type of error; other types keep pydantic's message."""
 
+_ALIKE = 0.75
+"""Least similarity (of 1, by difflib) of a field that a stranger is taken for: a typo has it, another word has not."""
+
 
 def explain(error: ValidationError, model: type[BaseModel] | None = None) -> str:
     """A pydantic error on one line: each field, what was expected and what came.
@@ -43,7 +46,10 @@ def explain(error: ValidationError, model: type[BaseModel] | None = None) -> str
         model: What was validated; for a field that it does not have, the most similar one that it has is named.
     """
     parts = []
-    for item in error.errors():
+    faults = error.errors()
+    for item in faults:
+        if item["type"] == "too_short" and any(_is_inside(other["loc"], item["loc"]) for other in faults):
+            continue  # pydantic counts what is valid, and the entries that are not are named one by one
         where = ".".join(str(part) for part in item["loc"]) or "the file"
         # A rule over several fields is given all of them, which says nothing and may hold what must not be shown.
         if item["type"] == "value_error" and isinstance(item["input"], dict):
@@ -63,18 +69,29 @@ def _said(item: Mapping[str, Any]) -> str:
     return str(item["msg"].removeprefix("Value error, "))
 
 
+def _is_inside(place: tuple[int | str, ...], outer: tuple[int | str, ...]) -> bool:
+    return len(place) > len(outer) and place[: len(outer)] == outer
+
+
 def _similar(place: tuple[int | str, ...], model: type[BaseModel] | None) -> str:
-    """The known field that a stranger is most like, as a question; empty where none is."""
+    """The table that a stranger belongs to, or the known field that it is most like; empty where there is neither."""
     *tables, name = place
     for table in tables:
-        model = _model_of(model, table)
-    close = get_close_matches(str(name), model.model_fields if model is not None else (), 1)
+        if isinstance(table, str):  # a number is a place in a list, whose entries are of one model
+            model = _model_of(model, table)
+    if model is None:
+        return ""
+    inner = {field: _model_of(model, field) for field in model.model_fields}
+    owners = [field for field, table in inner.items() if table is not None and name in table.model_fields]
+    if owners:
+        return f", it belongs in the table {' or '.join(owners)}"
+    close = get_close_matches(str(name), model.model_fields, 1, _ALIKE)
     return f", was {close[0]} meant?" if close else ""
 
 
-def _model_of(model: type[BaseModel] | None, field: int | str) -> type[BaseModel] | None:
-    """The model of a table in a model; None where the table may hold anything."""
-    info = None if model is None else model.model_fields.get(str(field))
+def _model_of(model: type[BaseModel] | None, field: str) -> type[BaseModel] | None:
+    """The model of a table, or of the entries of a list of tables; None where anything may stand."""
+    info = None if model is None else model.model_fields.get(field)
     kinds = () if info is None else (info.annotation, *get_args(info.annotation))
     return next((kind for kind in kinds if isinstance(kind, type) and issubclass(kind, BaseModel)), None)
 
@@ -83,5 +100,5 @@ def _shown(value: object) -> str:
     """The beginning of a value as Python writes it, if that can be written: tables may hold tables without end."""
     try:
         return f"{value!r:.60}"
-    except RecursionError:
-        return "a value that is nested too deeply to show"
+    except (RecursionError, ValueError):  # an integer of thousands of digits is not written out either
+        return "a value that is nested too deeply, or too long, to show"

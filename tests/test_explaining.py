@@ -5,7 +5,9 @@ from typing import Annotated, Any, Literal
 import pytest
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model, model_validator
 
+from coevo.errors import ConfigError
 from coevo.explaining import explain
+from coevo.searching.config import make_config
 
 
 class Inner(BaseModel):
@@ -22,7 +24,7 @@ class Outer(BaseModel):
     seeds: int = 0
     inner: Inner = Inner()
     maybe: Inner | None = None
-    free: dict[str, Inner] = {}
+    listed: tuple[Inner, ...] = ()
 
     @model_validator(mode="after")
     def _small(self) -> "Outer":
@@ -78,7 +80,8 @@ def test_what_was_expected_is_said_in_the_words_of_all_messages(kind, value, wor
         ({"zzz": 1}, "zzz: there is no such field (got 1)"),
         ({"inner": {"sgima": 1}}, "inner.sgima: there is no such field, was sigma meant? (got 1)"),
         ({"maybe": {"sgima": 1}}, "maybe.sgima: there is no such field, was sigma meant? (got 1)"),
-        ({"free": {"a": {"sgima": 1}}}, "free.a.sgima: there is no such field (got 1)"),
+        ({"sigma": 1}, "sigma: there is no such field, it belongs in the table inner or maybe or listed (got 1)"),
+        ({"listed": [{"sgima": 1}]}, "listed.0.sgima: there is no such field, was sigma meant? (got 1)"),
     ],
 )
 def test_a_stranger_is_told_the_field_that_it_is_like(values, words):
@@ -108,3 +111,31 @@ def test_a_rule_over_all_fields_shows_none_of_them():
 def test_a_missing_field_shows_no_value():
     """There is none to show."""
     assert said(create_model("Model", field=(int, ...)), {}) == "field: expected a value, found none"
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("scope", ", it belongs in the table weights"),
+        ("max_spent_tokens", ", it belongs in the table allowance"),
+        ("sigma", ", it belongs in the table evolution_strategy"),
+        ("batches", ", was batch meant?"),
+        ("turns", ""),
+    ],
+)
+def test_a_flag_written_outside_its_table_is_sent_there(name, hint):
+    """In a file the names of flags stand in tables; a field of another meaning is never suggested for one."""
+    with pytest.raises(ConfigError) as caught:
+        make_config({"budget": 10, name: "x"})
+    assert str(caught.value) == f"{name}: there is no such field{hint} (got 'x')"
+
+
+def test_entries_that_do_not_fit_do_not_make_a_list_too_short():
+    """Pydantic counts the valid ones alone; the others are named, and that is all there is to say."""
+    model = create_model("Model", field=(Annotated[tuple[int, ...], Field(min_length=1)], ...))
+    assert said(model, {"field": ["x"]}) == "field.0: expected a whole number (got 'x')"
+
+
+def test_a_number_too_long_to_be_written_out_is_no_traceback():
+    """Python refuses to write integers of thousands of digits."""
+    assert "too long, to show" in said(create_model("Model", field=(str, ...)), {"field": 10**5000})

@@ -46,7 +46,7 @@ def lines(report: "Replay") -> list[str]:
     elif report.parts_at is not None:
         verdict = f"they part at step {report.parts_at}: the history was edited, or the noise is of another version"
     elif report.missing:
-        verdict = f"every step agrees, but {report.missing} are missing: the history is incomplete"
+        verdict = f"every step agrees, but {report.missing} are missing: the history is incomplete (see above)"
     else:
         verdict = "every step agrees, but the run reported other weights at its end: the result was edited"
     return [

@@ -148,22 +148,29 @@ def _history(run: Run, steps: list[int] | None, until: int | None) -> list[StepR
         lines = file.read_text().splitlines(keepends=True) if file.is_file() else []
         history = [record for record in read_history(lines) if until is None or record.generation <= until]
     except (RunError, UnicodeDecodeError) as error:
-        raise RunError(f"{file}: {error}") from error
+        raise RunError(f"{file}: {error}; {_way_out(run)}") from error
     found = [record.step for record in history]
     if steps is None:
         return history
     if found != steps[: len(found)]:
         raise RunError(f"expected steps {steps} of the run in {file}, in order, found {found}; {_way_out(run)}")
     if len(found) < len(steps):
-        _log.warning("%s holds %d of the run's %d steps; %s", file, len(found), len(steps), _way_out(run))
+        _log.warning(
+            "%s holds %d of the run's %d steps; %s", file, len(found), len(steps), _way_out(run, deleting=False)
+        )
     return history
 
 
-def _way_out(run: Run) -> str:
-    """A run that goes on repeats its past, and writes its history anew; a finished one does so without its result."""
-    files = [RunDirectory(run.path).history, *([run.path / "result.json"] if run.result is not None else [])]
-    there = " and ".join(str(file) for file in files if file.is_file())
-    return f"restore it, or {f'delete {there} and ' if there else ''}have it written anew by: coevo resume {run.path}"
+def _way_out(run: Run, *, deleting: bool = True) -> str:
+    """A run that goes on repeats its past and adds what its history lacks; one that has a result may not go on.
+
+    Args:
+        run: The run.
+        deleting: Whether what is there of the history must go first.
+    """
+    files = [RunDirectory(run.path).history] if deleting else []
+    there = " and ".join(str(file) for file in [*files, run.path / "result.json"] if file.is_file())
+    return f"restore it, or {f'delete {there} and ' if there else ''}have it completed by: coevo resume {run.path}"
 
 
 def _policy(run: Run, history: list[StepRecord]) -> WeightPolicy:

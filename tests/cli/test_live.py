@@ -63,6 +63,8 @@ def test_a_refusal_of_the_guard_is_seen(shown):
 
 def test_the_noise_is_that_of_a_step_which_is_named(shown):
     """A generation may end without a step, and what is shown is then still that of an earlier one."""
-    assert all("–" in text for text in shown(asked("e1", 5)))
+    line, screen = shown(asked("e1", 5))
+    assert "σ –" in line
+    assert [row.split() for row in screen.splitlines() if row.startswith("σ")] == [["σ", "–"]]
     for text in shown({"kind": "step", "step": 3, "sigma": 0.00123456}, asked("e1", 5, 7)):
         assert "0.00123 in step 3" in text

@@ -9,9 +9,11 @@ import pytest
 
 from coevo.engines.loading import resolve_model
 from coevo.errors import CoevoError, ModelError, RunError
+from coevo.experiments.probe_config import make_probe_config
 from coevo.records.run_directory import RunDirectory
 from coevo.searching.api import run_search
 from coevo.searching.config import make_config
+from coevo.tuning.config import make_tune_config
 
 STRATEGY = {"members": 8, "sigma": 5e-3, "alpha": 2e-3}
 
@@ -213,9 +215,30 @@ def test_a_lost_history_is_written_anew(coevo, tmp_path):
     run = RunDirectory(Path(done.run))
     lines = run.history.read_text()
     run.history.unlink()
-    with pytest.raises(RunError, match=r"delete .*/result\.json and have it written anew by: coevo resume"):
+    with pytest.raises(RunError, match=r"delete .*/result\.json and have it completed by: coevo resume"):
         coevo("replay", run.path)
     (run.path / "result.json").unlink()
     assert coevo("resume", run.path).exit_code == 0
     assert run.history.read_text() == lines != ""
     assert coevo("replay", run.path).exit_code == 0
+
+
+@pytest.mark.parametrize("config", [make_tune_config({"env": "sudoku"}), make_probe_config({"problem": "tsp"})])
+def test_a_lost_history_of_another_kind_names_the_result_too(make_run, coevo, config):
+    """Whatever kind of run it is, one that has a result is not gone on with while that is there."""
+    run = make_run()
+    run.save_config(config.model_dump(mode="json"))
+    run.history.unlink()
+    with pytest.raises(RunError, match=r"delete .*/result\.json and have it completed by: coevo resume"):
+        coevo("replay", run.path)
+
+
+@pytest.mark.parametrize("finished", [True, False])
+def test_a_history_that_only_lacks_steps_is_kept(make_run, coevo, caplog, finished):
+    """The way out of a short history completes it; it is not to be deleted."""
+    run = make_run(finished=finished)
+    run.history.write_text("".join(run.history.read_text().splitlines(keepends=True)[:-1]))
+    assert coevo("replay", run.path).exit_code == 1
+    said = caplog.text.split("3 steps; ")[1]
+    assert "history.jsonl" not in said
+    assert ("result.json" in said) == finished
