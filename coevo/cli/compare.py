@@ -72,7 +72,7 @@ def _results(found: "RunsSideBySide") -> Lines:
         "on top": _each(found, lambda run: str(run.on_top)),
         "skill": _each(found, lambda run: str(run.skill)),
         "tokens": _each(found, lambda run: f"{run.tokens:,}"),
-        "first to last event": _each(found, lambda run: f"{run.wall_s:.1f} s"),
+        "wall time, no pauses": _each(found, lambda run: f"{run.wall_s:.1f} s"),
         "evaluator, search": _each(found, lambda run: f"{run.evaluator_search_s:.1f} s"),
         "evaluator, all": _each(found, lambda run: f"{run.evaluator_s:.1f} s"),
         "fingerprint": _each(found, lambda run: run.fingerprint),

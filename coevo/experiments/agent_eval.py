@@ -75,7 +75,8 @@ def resume_eval(
         listeners: Called with every event, recorded ones included.
 
     Raises:
-        RunError: If `run` is not that of one, is in use, or no longer reproduces its own past.
+        RunError: If `run` is not that of one, is in use, no longer reproduces its own past, or has a
+            result and a log that does not end.
         ConfigError: If the allowance does not suit the run.
     """
     config, found = eval_config_of(run), load_eval(run)

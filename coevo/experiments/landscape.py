@@ -89,7 +89,8 @@ def resume_landscape(run: Path, *, listeners: tuple[Listener, ...] = ()) -> Land
     """Go on with a landscape that was interrupted or killed; the result of a finished one is returned as it is.
 
     Raises:
-        RunError: If `run` is not that of one, is in use, or no longer reproduces its own past.
+        RunError: If `run` is not that of one, is in use, no longer reproduces its own past, or has a
+            result and a log that does not end.
     """
     config, found = landscape_config_of(run), load_landscape(run)
     if found is not None and found.status == "done":

@@ -56,7 +56,8 @@ def resume_probe(
         tools: Where the parts come from.
 
     Raises:
-        RunError: If `run` is not the run directory of a probe, is in use, or no longer reproduces its own past.
+        RunError: If `run` is not the run directory of a probe, is in use, no longer reproduces its own past, or has a
+            result and a log that does not end.
     """
     config, found = moved(probe_config_of(run), ray), load_probe(run)
     if found is not None and found.status == "done":

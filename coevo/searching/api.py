@@ -105,7 +105,8 @@ def resume_search(
         listeners: Called with every event, recorded ones included.
 
     Raises:
-        RunError: If `run` is not a run directory, is in use, or no longer reproduces its own past.
+        RunError: If `run` is not a run directory, is in use, no longer reproduces its own past, or has a
+            result and a log that does not end.
         ConfigError: If the allowance does not suit the run, or the cluster cannot be joined.
     """
     loaded = load_run(run)

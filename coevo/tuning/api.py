@@ -52,7 +52,8 @@ def resume_tuning(run: Path, *, ray: str | None = None, listeners: tuple[Listene
         listeners: Called with every event, recorded ones included.
 
     Raises:
-        RunError: If `run` is not a tuning run, is in use, or no longer reproduces its own past.
+        RunError: If `run` is not a tuning run, is in use, no longer reproduces its own past, or has a
+            result and a log that does not end.
     """
     config, found = moved(tune_config_of(run), ray), load_tuning(run)
     if found is not None and found.status in FINAL:

@@ -62,7 +62,7 @@ def test_runs_stand_side_by_side(coevo, make_pair):
         "25.00 %",
         "completions 2 of 2 2 of 2",
         "tokens 10 10",
-        "first to last event 9.0 s 8.0 s",
+        "wall time, no pauses 9.0 s 8.0 s",
         "evaluator, all 1.0 s 1.0 s",
         "fingerprint 0000000000000000 0000000000000001",
         "m1: valid 50.00 % of 2 50.00 % of 2",
