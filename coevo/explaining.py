@@ -50,20 +50,19 @@ def explain(error: ValidationError, model: type[BaseModel] | None = None) -> str
     for item in faults:
         if item["type"] == "too_short" and any(_is_inside(other["loc"], item["loc"]) for other in faults):
             continue  # pydantic counts what is valid, and the entries that are not are named one by one
+        said = _said(item, model)
         where = ".".join(str(part) for part in item["loc"]) or "the file"
+        is_rule = item["type"] == "value_error" and isinstance(item["input"], dict)
+        parts.append(said if is_rule and not item["loc"] else f"{where}: {said}")
         # A rule over several fields is given all of them, which says nothing and may hold what must not be shown.
-        if item["type"] == "value_error" and isinstance(item["input"], dict):
-            parts.append(f"{where}: {_said(item)}" if item["loc"] else _said(item))
-        elif item["type"] == "missing" or (item["type"] == "value_error" and ", got " in _said(item)):
-            parts.append(f"{where}: {_said(item)}")
-        elif item["type"] == "extra_forbidden":
-            parts.append(f"{where}: there is no such field{_similar(item['loc'], model)} (got {_shown(item['input'])})")
-        else:
-            parts.append(f"{where}: {_said(item)} (got {_shown(item['input'])})")
+        if not (is_rule or item["type"] == "missing" or (item["type"] == "value_error" and ", got " in said)):
+            parts[-1] += f" (got {_shown(item['input'])})"
     return "; ".join(parts)
 
 
-def _said(item: Mapping[str, Any]) -> str:
+def _said(item: Mapping[str, Any], model: type[BaseModel] | None) -> str:
+    if item["type"] == "extra_forbidden":
+        return f"there is no such field{_similar(item['loc'], model)}"
     if (words := _EXPECTED.get(item["type"])) is not None:
         return words.format(**item.get("ctx", {}))
     return str(item["msg"].removeprefix("Value error, "))

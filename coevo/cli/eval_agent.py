@@ -6,18 +6,13 @@ from typing import Annotated
 import typer
 
 from coevo.cli import options
-from coevo.cli.options import EPISODES, MODEL
+from coevo.cli.options import MODEL
 
 PAY = "What a server may cost"
 
 
 def eval_agent(
-    env: Annotated[
-        str | None,
-        typer.Option(
-            help="sudoku, math, docvqa, web, webarena, or the path of an environment's folder.  [the run's, or sudoku]"
-        ),
-    ] = None,
+    env: options.AgentEnv = None,
     option: options.EnvOption = None,
     run: Annotated[
         list[Path] | None,
@@ -41,12 +36,12 @@ def eval_agent(
         str | None, typer.Option(help="auto, torch, vllm, endpoint or scripted.", rich_help_panel=MODEL)
     ] = None,
     tensor_parallel: options.TensorParallel = None,
-    temperature: Annotated[float | None, typer.Option(help="Sampling temperature.", rich_help_panel=EPISODES)] = None,
-    top_p: Annotated[float | None, typer.Option(help="Nucleus.", rich_help_panel=EPISODES)] = None,
-    top_k: Annotated[int | None, typer.Option(help="Likeliest tokens kept.", rich_help_panel=EPISODES)] = None,
+    temperature: options.SamplingTemperature = None,
+    top_p: options.TopP = None,
+    top_k: options.TopK = None,
     presence_penalty: options.PresencePenalty = None,
-    turns: Annotated[int | None, typer.Option(help="Most answers of an episode.", rich_help_panel=EPISODES)] = None,
-    turn_tokens: Annotated[int | None, typer.Option(help="Longest answer.", rich_help_panel=EPISODES)] = None,
+    turns: options.Turns = None,
+    turn_tokens: options.TurnTokens = None,
     total_tokens: options.TotalTokens = None,
     max_cost: Annotated[
         float | None, typer.Option(help="Stop before a server costs more (needs prices).", rich_help_panel=PAY)

@@ -5,18 +5,14 @@ from typing import Annotated
 
 import typer
 
-from coevo.cli.options import Json, RunArgument
+from coevo.cli.options import Json, RunArgument, StartModel, WeightsAfter
 
 
 def export(
     run: RunArgument,
     to: Annotated[Path, typer.Option(help="Folder to write; new or empty.")],
-    model: Annotated[
-        str | None, typer.Option(help="The model the run began with, where that lies elsewhere now.")
-    ] = None,
-    generation: Annotated[
-        str | None, typer.Option(help="Weights after this generation, or best, as val chose in tuning.  [last]")
-    ] = None,
+    model: StartModel = None,
+    generation: WeightsAfter = None,
     json: Json = False,
 ) -> None:
     """Write a run's weights as a Hugging Face folder, rebuilt from its history and read back."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from coevo.cli import options
-from coevo.cli.options import EPISODES, MODEL, RUN
+from coevo.cli.options import MODEL, RUN
 
 if TYPE_CHECKING:
     from coevo.experiments.landscape import LandscapeResult
@@ -16,12 +16,7 @@ if TYPE_CHECKING:
 
 
 def landscape(
-    env: Annotated[
-        str | None,
-        typer.Option(
-            help="sudoku, math, docvqa, web, webarena, or the path of an environment's folder.  [the run's, or sudoku]"
-        ),
-    ] = None,
+    env: options.AgentEnv = None,
     option: options.EnvOption = None,
     run: Annotated[str | None, typer.Option(help="Tuning run whose weights are the centre.")] = None,
     generation: Annotated[
@@ -46,11 +41,11 @@ def landscape(
         str | None,
         typer.Option(help="Weights that directions move: full, linear or a regular expression.", rich_help_panel=MODEL),
     ] = None,
-    temperature: Annotated[float | None, typer.Option(help="Sampling temperature.", rich_help_panel=EPISODES)] = None,
-    top_p: Annotated[float | None, typer.Option(help="Nucleus.", rich_help_panel=EPISODES)] = None,
-    top_k: Annotated[int | None, typer.Option(help="Likeliest tokens kept.", rich_help_panel=EPISODES)] = None,
-    turns: Annotated[int | None, typer.Option(help="Most answers of an episode.", rich_help_panel=EPISODES)] = None,
-    turn_tokens: Annotated[int | None, typer.Option(help="Longest answer.", rich_help_panel=EPISODES)] = None,
+    temperature: options.SamplingTemperature = None,
+    top_p: options.TopP = None,
+    top_k: options.TopK = None,
+    turns: options.Turns = None,
+    turn_tokens: options.TurnTokens = None,
     seed: Annotated[int | None, typer.Option(help="Seed of directions and episodes.  [0]", rich_help_panel=RUN)] = None,
     workers: options.Workers = None,
     runs_dir: options.RunsDir = Path("runs"),

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+# Panels of the help page.
 MODEL = "Model and engine"
 ES = "Evolution strategies"
 EPISODES = "Episodes"
@@ -12,7 +13,6 @@ MEASURE = "Measuring"
 SKILL = "Skill in the prompts"
 STOP = "Stopping"
 RUN = "Run"
-"""Panels of the help page."""
 
 TensorParallel = Annotated[
     int | None, typer.Option(help="Devices that vLLM shards the model over.", rich_help_panel=MODEL)
@@ -83,6 +83,22 @@ RunJson = Annotated[bool, typer.Option("--json", help="Result as JSON on standar
 Json = Annotated[bool, typer.Option("--json", help="Result as JSON on standard output.")]
 """Of commands whose help has no panels."""
 
+AgentEnv = Annotated[
+    str | None,
+    typer.Option(
+        help="sudoku, math, docvqa, web, webarena, or the path of an environment's folder.  [the run's, or sudoku]"
+    ),
+]
+SamplingTemperature = Annotated[float | None, typer.Option(help="Sampling temperature.", rich_help_panel=EPISODES)]
+TopP = Annotated[float | None, typer.Option(help="Nucleus.", rich_help_panel=EPISODES)]
+TopK = Annotated[int | None, typer.Option(help="Likeliest tokens kept.", rich_help_panel=EPISODES)]
+Turns = Annotated[int | None, typer.Option(help="Most answers of an episode.", rich_help_panel=EPISODES)]
+TurnTokens = Annotated[int | None, typer.Option(help="Longest answer.", rich_help_panel=EPISODES)]
+
+StartModel = Annotated[str | None, typer.Option(help="The model the run began with, where that lies elsewhere now.")]
+WeightsAfter = Annotated[
+    str | None, typer.Option(help="Weights after this generation, or best, as val chose in tuning.  [last]")
+]
 RunArgument = Annotated[Path, typer.Argument(help="The run directory.")]
 EnvOption = Annotated[
     list[str] | None, typer.Option(help="Option of the environment, name=value; repeatable (coevo env list).")

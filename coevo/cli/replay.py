@@ -1,10 +1,10 @@
 """`coevo replay`: rebuild a run's weights from its history and compare."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
-from coevo.cli.options import Json, RunArgument
+from coevo.cli.options import Json, RunArgument, StartModel, WeightsAfter
 
 if TYPE_CHECKING:
     from coevo.searching.replaying import Replay
@@ -12,12 +12,8 @@ if TYPE_CHECKING:
 
 def replay(
     run: RunArgument,
-    model: Annotated[
-        str | None, typer.Option(help="The model the run began with, where that lies elsewhere now.")
-    ] = None,
-    generation: Annotated[
-        str | None, typer.Option(help="Weights after this generation, or best, as val chose in tuning.  [last]")
-    ] = None,
+    model: StartModel = None,
+    generation: WeightsAfter = None,
     json: Json = False,
 ) -> None:
     """Rebuild a run's weights from its base model and history; exit code 1 if they are not those it reported."""

@@ -19,6 +19,7 @@ from pydantic import (
 )
 
 from coevo.errors import RunError
+from coevo.explaining import explain
 from coevo.interfaces import Member, Partition, Storage, Unit, Update, UpdateRule
 
 
@@ -214,7 +215,7 @@ class StepRecord(BaseModel):
             return cls.model_validate(json.loads(line, parse_constant=_refuse_constant))
         except ValidationError as error:
             raise RunError(
-                f"expected a step record of version 1 or 2, got {line.strip()[:80]!r}: {_first(error)}"
+                f"expected a step record of version 1 or 2, got {line.strip()[:80]!r}: {explain(error, cls)}"
             ) from error
         except (ValueError, RecursionError) as error:
             raise RunError(f"expected one JSON object per line, got {line.strip()[:80]!r}: {error}") from error
@@ -245,10 +246,3 @@ def _hex(word: int) -> str:
 
 def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON")
-
-
-def _first(error: ValidationError) -> str:
-    """The first complaint of pydantic, on one line."""
-    fault: Mapping[str, Any] = error.errors(include_url=False)[0]
-    place = ".".join(str(part) for part in fault["loc"])
-    return f"{place}: {fault['msg']}" if place else str(fault["msg"])

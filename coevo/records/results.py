@@ -25,11 +25,12 @@ def read_result(run: Path, model: type[Result], what: str) -> Result | None:
     Raises:
         RunError: If `run` is not a run directory, or the result is not one of these, or of another version.
     """
-    values = RunDirectory.open(run).result()
+    directory = RunDirectory.open(run)
+    values = directory.result()
     try:
         return None if values is None else model.model_validate(values)
     except ValidationError as error:
-        raise RunError(f"{run / 'result.json'}: expected that of {what}: {explain(error)}") from error
+        raise RunError(f"{directory.result_file}: expected that of {what}: {explain(error)}") from error
 
 
 def check_end(run: Path) -> None:
@@ -38,10 +39,10 @@ def check_end(run: Path) -> None:
     Raises:
         RunError: If the log cannot be read, or ends with another event than `finished`.
     """
-    file = RunDirectory(run).events
-    last = deque((event["kind"] for event in read_events(file) if event.get(ASIDE) != NOTE), maxlen=1)
+    directory = RunDirectory(run)
+    last = deque((event["kind"] for event in read_events(directory.events) if event.get(ASIDE) != NOTE), maxlen=1)
     if "finished" not in last:
         raise RunError(
-            f"expected {file} to end with the event finished, got {last[0] if last else 'none'}; restore it, or delete "
-            f"{run / 'result.json'} and go on with: coevo resume {run}"
+            f"expected {directory.events} to end with the event finished, got {last[0] if last else 'none'}; "
+            f"restore it, or delete {directory.result_file} and go on with: coevo resume {run}"
         )

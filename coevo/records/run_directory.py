@@ -23,6 +23,8 @@ SCHEMA_VERSION = 1
 CONFIG = "config.toml"
 """A run directory is told by it."""
 
+_EXPECTED = f"a run directory (with {CONFIG} and events.jsonl)"
+
 _FOLDERS = ("candidates", "es")
 
 _log = logging.getLogger(__name__)
@@ -58,19 +60,23 @@ class RunDirectory:
         return run
 
     @classmethod
-    def open(cls, path: Path) -> "RunDirectory":
+    def open(cls, path: Path, expected: str = _EXPECTED) -> "RunDirectory":
         """An existing run.
+
+        Args:
+            path: Its directory.
+            expected: What would have done, in the words of the refusal.
 
         Raises:
             RunError: If the path is not a run directory.
         """
         if not (path / CONFIG).is_file():
             raise RunError(
-                f"expected a run directory (with {CONFIG} and events.jsonl), got {path}"
+                f"expected {expected}, got {path}"
                 f"{'' if path.exists() else ', which does not exist'}; runs are written under --runs-dir"
             )
         run = cls(path)
-        if not run.events.exists() and ((path / "result.json").exists() or any((path / "candidates").glob("*"))):
+        if not run.events.exists() and (run.result_file.exists() or any((path / "candidates").glob("*"))):
             raise RunError(f"expected the event log {run.events} of a run that has begun, found none; restore it")
         return run
 
@@ -117,6 +123,11 @@ class RunDirectory:
         """The ES history's file: one line per step."""
         return self.path / "es" / "history.jsonl"
 
+    @property
+    def result_file(self) -> Path:
+        """The file of the result, where there is one."""
+        return self.path / "result.json"
+
     def save_candidate(self, candidate: Candidate) -> None:
         """Keep a candidate's source under its identity; does nothing if it is there."""
         file = self.path / "candidates" / f"{candidate.identity}.py"
@@ -160,7 +171,7 @@ class RunDirectory:
 
     def save_result(self, result: Mapping[str, Any]) -> None:
         """Write `result.json`."""
-        write_json(self.path / "result.json", {"schema_version": SCHEMA_VERSION, **result})
+        write_json(self.result_file, {"schema_version": SCHEMA_VERSION, **result})
 
     def result(self) -> dict[str, Any] | None:
         """The result without its schema version, or None while there is none.
@@ -170,7 +181,7 @@ class RunDirectory:
         Raises:
             RunError: If the file is not a JSON object, or another version wrote it.
         """
-        file = self.path / "result.json"
+        file = self.result_file
         if not file.is_file():
             return None
         try:

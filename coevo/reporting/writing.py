@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from coevo.errors import ConfigError, RunError
+from coevo.errors import ConfigError
 from coevo.records.files import write_text
-from coevo.records.run_directory import CONFIG
+from coevo.records.run_directory import CONFIG, RunDirectory
 from coevo.records.run_kind import EVAL_AGENT, GRID_FILES, LANDSCAPE, PROBE, TUNE, is_grid, kind_of
 from coevo.reporting.comparison import comparison_page
 from coevo.reporting.grid_page import grid_page
@@ -93,11 +93,9 @@ def _written(file: Path, page: str) -> Path:
 def _page(folder: Path, draw: bool | None) -> str:
     if is_grid(folder):
         return grid_page(tell_grid(folder))
-    if not (folder / CONFIG).is_file():
-        raise RunError(
-            f"expected a run directory (with {CONFIG}) or the folder of a grid (with {' and '.join(GRID_FILES)}), got "
-            f"{folder}{'' if folder.exists() else ', which does not exist'}; runs are written under --runs-dir"
-        )
+    RunDirectory.open(
+        folder, f"a run directory (with {CONFIG}) or the folder of a grid (with {' and '.join(GRID_FILES)})"
+    )
     kind = kind_of(folder)
     if kind == PROBE:
         return probe_page(tell_probe(folder))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from coevo.engines.storage import STORAGE, exact_storage, to_storage
 from coevo.errors import ConfigError, RunError
 from coevo.searching.api import load_run
-from coevo.searching.replaying import Load, Replay, as_hex, replayed
+from coevo.searching.replaying import Load, Replay, replayed
 
 if TYPE_CHECKING:
     from coevo.engines.replay import ReplayedWeights
@@ -96,7 +96,7 @@ def _fingerprint_on_disk(weights: "ReplayedWeights", folder: Path) -> str:
     for name, info in read_headers(folder).items():
         for piece, _, _ in Block.whole(name, info.shape).pieces(PIECE):
             total += fingerprint_part(to_storage(info.read_block(piece), exact), piece)
-    return as_hex(total % 2**64)
+    return f"{total % 2**64:016x}"
 
 
 def _sha256(file: Path) -> str:

@@ -92,7 +92,7 @@ def replayed(run: Run, model: str | None, until: int | None) -> "tuple[Replay, R
     _check_storage(inspect_folder(folder), policy, history)
     weights = open_weights(folder, policy, threads=len(os.sched_getaffinity(0)))
     _check_basis(weights, history)
-    now = start = as_hex(weights.weights.fingerprint())
+    now = start = _hex(weights.weights.fingerprint())
     _check_start(run, folder, start, started)
     parts_at = None
     for record, now in zip(history, _fingerprints(weights, history, start), strict=True):
@@ -116,7 +116,7 @@ def _fingerprints(weights: "ReplayedWeights", history: list[StepRecord], start: 
     now = start
     for record in history:
         if record.update is not None:
-            now = as_hex(next(weights.follow([record.update])))
+            now = _hex(next(weights.follow([record.update])))
         yield now
 
 
@@ -168,8 +168,9 @@ def _way_out(run: Run, *, deleting: bool = True) -> str:
         run: The run.
         deleting: Whether what is there of the history must go first.
     """
-    files = [RunDirectory(run.path).history] if deleting else []
-    there = " and ".join(str(file) for file in [*files, run.path / "result.json"] if file.is_file())
+    directory = RunDirectory(run.path)
+    files = [directory.history] if deleting else []
+    there = " and ".join(str(file) for file in [*files, directory.result_file] if file.is_file())
     return f"restore it, or {f'delete {there} and ' if there else ''}have it completed by: coevo resume {run.path}"
 
 
@@ -213,6 +214,5 @@ def _recorded(run: Run, history: list[StepRecord], start: str, until: int | None
     return next((record.fingerprint for record in reversed(history) if record.fingerprint), start)
 
 
-def as_hex(fingerprint: int) -> str:
-    """A fingerprint as runs record it."""
+def _hex(fingerprint: int) -> str:
     return f"{fingerprint:016x}"
